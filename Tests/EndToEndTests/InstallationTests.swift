@@ -28,11 +28,7 @@ struct InstallationTests {
         for option in help {
             let item = try #require(page.first { $0.head.contains(option.names.last ?? "") })
             #expect(Array(item.head.drop { $0.hasPrefix("-") }) == option.value.map { $0.words } ?? [], "\(option)")
-            // "127.0.0.1:8888; with a command, 127.0.0.1:0" is two.
-            for part in option.defaultValue.map({ $0.split(separator: ";") }) ?? [] {
-                let words = String(part).words
-                let condition = words.first == "with" ? words.prefix { !$0.hasSuffix(",") }.count + 1 : 0
-                let value = words.dropFirst(condition).joined(separator: " ")
+            for value in option.defaults {
                 #expect(item.text.contains(value), "\(option): \(value) is not in '\(item.text)'")
             }
         }
@@ -51,8 +47,7 @@ struct InstallationTests {
         for option in help {
             let item = try #require(page.first { $0.head.contains(option.names.last ?? "") })
             #expect(Array(item.head.drop { $0.hasPrefix("-") }) == option.value.map { $0.words } ?? [], "\(option)")
-            for part in option.defaultValue.map({ $0.split(separator: ";") }) ?? [] {
-                let value = String(part).words.joined(separator: " ")
+            for value in option.defaults {
                 #expect(item.text.contains(value), "\(option): \(value) is not in '\(item.text)'")
             }
         }
@@ -261,6 +256,16 @@ private struct HelpOption {
     var names: [String]
     var value: String?
     var defaultValue: String?
+
+    /// The values of the default: "127.0.0.1:8888; with a command, 127.0.0.1:0" has two.
+    var defaults: [String] {
+        guard let defaultValue else { return [] }
+        return defaultValue.split(separator: ";").map { part in
+            let words = String(part).words
+            let condition = words.first == "with" ? words.prefix { !$0.hasSuffix(",") }.count + 1 : 0
+            return words.dropFirst(condition).joined(separator: " ")
+        }
+    }
 
     /// All options of a help text but those that every command has.
     static func list(_ help: String) throws -> [HelpOption] {

@@ -49,8 +49,8 @@ final class ClientOwner {
         let found: EventLoopFuture<PeerCredentials> = socket.unsafeGetSocketOption(
             level: NIOBSDSocket.OptionLevel(rawValue: SOL_SOCKET), name: option)
         found.assumeIsolated().whenComplete { result in
-            guard case .success(let peer) = result, peer.user != .max else { return completion(.unknown) }
-            completion(.user(peer.user))
+            guard case .success(let peer) = result else { return completion(.unknown) }
+            completion(SocketTable.answer(peer.user))
         }
     }
 
@@ -70,9 +70,22 @@ enum SocketTable {
     static func owner(
         of pair: ClientOwner.Pair, read: (ClientOwner.Pair) -> UInt32? = SocketTable.read
     ) -> ClientOwner.Answer {
-        guard let user = user(of: pair, read), user != .max, isMeaningful(user) else { return .unknown }
-        return .user(user)
+        guard let user = user(of: pair, read) else { return .unknown }
+        return answer(user)
     }
+
+    /// What a number from the kernel says. In a namespace of users that has not all of them, the ones that it has not
+    /// are all shown as the same number (user_namespaces(7)).
+    static func answer(_ user: UInt32, hasAllUsers: Bool = SocketTable.hasAllUsers) -> ClientOwner.Answer {
+        user == .max || (user == 65_534 && !hasAllUsers) ? .unknown : .user(user)
+    }
+
+    /// Whether this process's namespace has all users.
+    static let hasAllUsers: Bool = {
+        guard let map = try? FileReading.contents(of: "/proc/self/uid_map", upTo: 4096) else { return false }
+        let numbers = map.split { $0 == 0x20 || $0 == 0x0A }.map { String(decoding: $0, as: UTF8.self) }
+        return numbers == ["0", "0", "4294967295"]
+    }()
 
     /// Whether the kernel has answered a question for one socket. Then "there is none" is an answer too, and not that of
     /// a kernel without sock_diag(7).
@@ -153,16 +166,4 @@ enum SocketTable {
         }
         return text + ":" + Hexadecimal.text(port, width: 4, .upper)
     }
-
-    /// In a namespace of users that has not all of them, the ones that it has not are all shown as the same number
-    /// (user_namespaces(7)).
-    private static func isMeaningful(_ user: UInt32) -> Bool {
-        hasAllUsers || user != 65_534
-    }
-
-    private static let hasAllUsers: Bool = {
-        guard let map = try? FileReading.contents(of: "/proc/self/uid_map", upTo: 4096) else { return false }
-        let numbers = map.split { $0 == 0x20 || $0 == 0x0A }.map { String(decoding: $0, as: UTF8.self) }
-        return numbers == ["0", "0", "4294967295"]
-    }()
 }

@@ -59,8 +59,9 @@ enum AuthorityPassage {
             return """
                 <h2>https</h2>
                 <p>The map's https hosts are decrypted with certificates of <i>\(ErrorPage.escaped(authority.name))</i>.
-                On this machine <code>subproxy ca install</code> makes clients trust it; other devices take
-                <a href="/ca.pem">the certificate</a>, or on iOS <a href="/ca.mobileconfig">the profile</a>.</p>
+                <code>subproxy ca install</code> makes programs of the user who runs this proxy trust it; clients of the
+                system's service and other devices take <a href="/ca.pem">the certificate</a>, or on iOS
+                <a href="/ca.mobileconfig">the profile</a>.</p>
                 <p>SHA-256 <code>\(FingerprintText.of(authority.fingerprint))</code></p>
 
                 """

@@ -141,15 +141,25 @@ final class SecureTunnels: Sendable {
         seen.withLock { $0.count < 1000 ? $0.insert(text).inserted : false }
     }
 
-    private static func hint(_ folder: String) -> String {
-        "; if it does not trust the certificate authority, \(AuthorityFolder.command("ca install", on: folder)) makes "
-            + "it, and \(AuthorityFolder.command("ca doctor", on: folder)) says what else there is to do"
+    /// What to do where a client does not trust the authority; empty where no folder is known.
+    ///
+    /// A folder that systemd made for the service is closed to the commands of users, and to those of root.
+    static func hint(
+        given folder: String?, variable: (String) -> String? = AuthorityFolder.environmentVariable
+    ) -> String {
+        let beginning = "; if it does not trust the certificate authority, "
+        if folder == nil, let state = variable("STATE_DIRECTORY"), !state.isEmpty {
+            return beginning + "give it the certificate, /ca.pem of the proxy's own pages"
+        }
+        guard let path = try? AuthorityFolder.path(given: folder, variable: variable) else { return "" }
+        return beginning + "\(AuthorityFolder.command("ca install", on: path, variable: variable)) makes it, and "
+            + "\(AuthorityFolder.command("ca doctor", on: path, variable: variable)) says what else there is to do"
     }
 
     /// Warns, once for each host, that a handshake with a client has failed; not where the proxy has ended it.
     func handshakeFailed(host: String, _ failure: HandshakeFailure) {
         guard !failure.isOfProxy, isFirst(host, in: distrusting) else { return }
-        let hint = failure.isDistrust ? (try? AuthorityFolder.path(given: folder)).map(SecureTunnels.hint) ?? "" : ""
+        let hint = failure.isDistrust ? SecureTunnels.hint(given: folder) : ""
         logger.warning("a client has broken off TLS with \(host): \(failure.phrase)\(hint)")
     }
 }

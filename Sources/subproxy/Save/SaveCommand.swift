@@ -56,7 +56,7 @@ struct SaveCommand: ProgramCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With -i, how many pages are saved at a time. (default: one a core, at most four)",
+            "With -i, how many pages are saved at a time. (default: one a core, at most four; with --user-data-dir, 1)",
             valueName: "number"),
         transform: OptionValue.count(1...64))
     var jobs: Int?

@@ -68,6 +68,16 @@ struct ClientOwnerTests {
     }
 
     @Test(
+        "the number that stands for all users whom the namespace has not is nobody's, unless it has all",
+        arguments: [
+            (0, false, .user(0)), (1000, false, .user(1000)), (65_534, false, .unknown),
+            (65_534, true, .user(65_534)), (.max, true, .unknown),
+        ] as [(UInt32, Bool, ClientOwner.Answer)])
+    func namespaces(_ user: UInt32, _ hasAllUsers: Bool, _ answer: ClientOwner.Answer) {
+        #expect(SocketTable.answer(user, hasAllUsers: hasAllUsers) == answer)
+    }
+
+    @Test(
         "a line of the table counts if its addresses are the connection's, and somebody holds the socket",
         arguments: [
             (

@@ -34,6 +34,7 @@ struct AuthorityPagesTests {
         #expect(profile.body.contains("com.apple.security.root"))
         let page = try get(proxy, "/")
         #expect(page.body.contains("href=\"/ca.pem\"") && page.body.contains("href=\"/ca.mobileconfig\""))
+        #expect(page.body.contains("<code>subproxy ca install</code> makes programs of the user who runs this proxy"))
         let openssl = try ChildProcess.run(
             ["openssl", "x509", "-in", "\(folder)/ca/ca.pem", "-noout", "-fingerprint", "-sha256"])
         let fingerprint = try #require(openssl.output.split(separator: "=").last).trimmingCharacters(in: .newlines)

@@ -54,6 +54,18 @@ struct HandshakeFailureTests {
         #expect(HandshakeFailure(alert: 200).phrase == "TLS alert 200")
     }
 
+    @Test("a client that does not trust the authority is helped by commands, or by the certificate of a service")
+    func hints() {
+        func hint(_ folder: String?, _ variables: [String: String]) -> String {
+            SecureTunnels.hint(given: folder, variable: { variables[$0] })
+        }
+        let user = ["HOME": "/home/u"]
+        let service = ["STATE_DIRECTORY": "/var/lib/subproxy", "HOME": "/home/u"]
+        #expect(hint(nil, user).contains("`subproxy ca install` makes it, and `subproxy ca doctor` says"))
+        #expect(hint("/srv/ca", service).contains("`subproxy ca install --ca-dir /srv/ca` makes it"))
+        #expect(hint(nil, service).hasSuffix(", give it the certificate, /ca.pem of the proxy's own pages"))
+    }
+
     private func log(_ client: (TestProxy) throws -> Void) throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "subproxy-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
