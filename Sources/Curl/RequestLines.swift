@@ -30,13 +30,16 @@ public struct RequestLines: Sendable, Equatable {
     }
 
     /// Adds `name: value`.
-    public mutating func append(_ name: StaticString, _ value: some Collection<UInt8>) {
-        write(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-        bytes.append(0x3a)
-        bytes.append(0x20)
-        if value.contains(0) { isBroken = true }
-        bytes.append(contentsOf: value)
-        end()
+    public mutating func append(_ name: StaticString, _ value: [UInt8]) {
+        let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        value.withUnsafeBytes { append(name: name, value: $0) }
+    }
+
+    /// Adds `name: value`.
+    public mutating func append(_ name: StaticString, _ value: String) {
+        let name = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        var value = value
+        value.withUTF8 { append(name: name, value: UnsafeRawBufferPointer($0)) }
     }
 
     /// Adds a line as it is.

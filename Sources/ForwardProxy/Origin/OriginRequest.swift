@@ -109,7 +109,7 @@ struct OriginRequest {
         let fields = request.head.fields
         var lines = RequestLines()
         lines.reserve(fields.bytes.readableBytes &+ authority.utf8.count &+ 128)
-        lines.append("Host", authority.utf8)
+        lines.append("Host", authority)
         let isMeasured = request.head.method == .options || request.head.method == .trace
         fields.forEachLine { line, name, value in
             switch line.name {
@@ -122,7 +122,7 @@ struct OriginRequest {
                 if preconditions.removes(line.name) { return }
             case .maxForwards where isMeasured:
                 if let left = value.decimalValue, left > 0 {
-                    return lines.append("Max-Forwards", String(left &- 1).utf8)
+                    return lines.append("Max-Forwards", String(left &- 1))
                 }
             default: if hopByHop.isConnectionLevel(line) { return }
             }
@@ -133,8 +133,8 @@ struct OriginRequest {
             if let ifModifiedSince { lines.append("If-Modified-Since", ifModifiedSince) }
         }
         if fields.contains(.te), fields.contains(token: "trailers", in: .te) {
-            lines.append("TE", "trailers".utf8)
-            lines.append("Connection", "TE".utf8)
+            lines.append("TE", "trailers")
+            lines.append("Connection", "TE")
         }
         lines.append("Via", Via.entry(request.head.version, pseudonym: identity.name.utf8))
         return lines
