@@ -28,7 +28,7 @@ extension SavedSession {
             text += (index == 0 ? "{\"url\":" : ",{\"url\":").utf8
             JSONText.append(string: entry.url.utf8, to: &text)
             text += ",\"title\":".utf8
-            JSONText.append(string: entry.title.utf8, to: &text)
+            SavedSession.append(quoted: entry.title, to: &text)
             text.append(UInt8(ascii: "}"))
         }
         text += "]}".utf8

@@ -90,5 +90,5 @@ struct LocalCertificates: TrustStore {
         }
     }
 
-    private func sudo(_ commands: String) -> String { "sudo sh -c \"\(commands)\"" }
+    private func sudo(_ commands: String) -> String { "sudo sh -c \(ShellText.quoted(commands))" }
 }

@@ -55,8 +55,8 @@ struct SystemStoreTests {
             Issue.record("it was installed")
             return
         }
-        #expect(problem.advice.hasPrefix("sudo sh -c \"install -m 644 \(certificate.path) \(local)/subproxy-"))
-        #expect(problem.advice.hasSuffix(" && \(machine.tools)/update-ca-certificates\""))
+        #expect(problem.advice.hasPrefix("sudo sh -c 'install -m 644 \(certificate.path) \(local)/subproxy-"))
+        #expect(problem.advice.hasSuffix(" && \(machine.tools)/update-ca-certificates'"))
         #expect(LocalFiles.names(in: local).isEmpty)
         #expect(store.uninstall(certificate) == .unchanged)
     }

@@ -152,7 +152,7 @@ final class Decider: Sendable {
     ///
     /// - Parameter rule: the rule that answers by its conditions, if any.
     func decision(on asked: AskedRequest, rule: Rule?, scratch: inout LookupScratch) -> Decision {
-        if asked.uri.isOfConsole, isOwn(asked.uri) { return .ownSite }
+        if asked.uri.isOfConsole, hasOwnName(asked.uri) { return .ownSite }
         if let rule = preflightRule(for: asked, &scratch) {
             return expectationError(asked).map { .refuse($0) } ?? .preflight(rule)
         }
@@ -305,12 +305,15 @@ final class Decider: Sendable {
     private func hasBeenHere(_ fields: FieldSection) -> Bool { identity?.isNamed(in: fields) ?? false }
 
     /// Whether the target is this proxy itself, by name; addresses that a name leads to are judged when connecting.
-    func isOwn(_ uri: TargetURI) -> Bool {
-        uri.scheme == .http
-            && uri.withBytes { bytes in
-                let authority = uri.hostRange.lowerBound..<uri.pathStart
-                return ownNames.contains(UnsafeRawBufferPointer(rebasing: bytes[authority]))
-            }
+    func isOwn(_ uri: TargetURI) -> Bool { uri.scheme == .http && hasOwnName(uri) }
+
+    /// The same for either scheme: a page there would be of the origin of the proxy's own pages.
+    func hasOwnName(_ uri: TargetURI) -> Bool {
+        guard uri.scheme == .http || uri.scheme == .https else { return false }
+        return uri.withBytes { bytes in
+            let authority = uri.hostRange.lowerBound..<uri.pathStart
+            return ownNames.contains(UnsafeRawBufferPointer(rebasing: bytes[authority]))
+        }
     }
 }
 

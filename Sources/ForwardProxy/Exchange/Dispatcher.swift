@@ -41,7 +41,7 @@ extension LoopContext {
     }
 
     func begin(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
-        if uri.isOfConsole, decider.isOwn(uri) {
+        if uri.isOfConsole, decider.hasOwnName(uri) {
             open(record(request, url: uri), request.head, on: client)
             return answerOwnSite(request, uri, client)
         }
@@ -71,7 +71,8 @@ extension LoopContext {
     /// Whether archives are asked, with the rule that has matched: where none has, and where they may have what it leaves
     /// to the origin.
     private func asksArchives(_ rule: RuleID?, _ request: Request, _ uri: TargetURI) -> Bool {
-        guard map.hasArchives else { return false }
+        // An archive is often not its user's own: no page of one gets the origin of the proxy's own pages.
+        guard map.hasArchives, !decider.hasOwnName(uri) else { return false }
         guard let rule else { return true }
         guard proxy.configuration.replaysForwarded else { return false }
         let found = map.rule(rule)

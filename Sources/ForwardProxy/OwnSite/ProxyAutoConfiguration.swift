@@ -20,7 +20,7 @@ enum ProxyAutoConfiguration {
         let way = isEncrypted ? "HTTPS" : "PROXY"
         // What a tunnel is to be decrypted for is not seen unless the client comes here.
         let hosts = Set(map.namedHosts().filter { $0.scheme == "http" || $0.scheme == "https" }.map(\.host))
-            .union(map.interceptPatterns)
+            .union(map.interceptPatterns).map(withoutBrackets)
         guard !map.hasExpressions, hosts.count <= mostHosts else {
             return """
                 // subproxy: the map has rules for hosts that can't be listed, so every request goes to the proxy.
@@ -42,13 +42,18 @@ enum ProxyAutoConfiguration {
             \(patterns)
             ];
             function FindProxyForURL(url, host) {
-              host = host.toLowerCase().replace(/\\.$/, "");
+              host = host.toLowerCase().replace(/\\.$/, "").replace(/^\\[|\\]$/g, "");
               var found = Object.prototype.hasOwnProperty.call(hosts, host);
               for (var i = 0; !found && i < patterns.length; i++) found = shExpMatch(host, patterns[i]);
               return found ? "\(way) \(quoted(proxy)); DIRECT" : "DIRECT";
             }
 
             """
+    }
+
+    /// Browsers hand over IPv6 addresses without their brackets.
+    private static func withoutBrackets(_ host: String) -> String {
+        host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     }
 
     /// Text inside a JavaScript string: host names need no escapes, so anything else is left out.

@@ -88,10 +88,10 @@ public struct CertificateAuthority: Sendable {
     /// Whether the certificate's name constraints let it sign for a host.
     public func permits(_ host: CertificateHost) -> Bool { scope.contains(host) }
 
-    /// The commands that have another one made in its place.
+    /// The commands that have another one made in its place; a proxy that runs keeps this one.
     var renewal: String {
         AuthorityFolder.command("ca uninstall --delete", on: folder) + ", then "
-            + AuthorityFolder.command("ca install", on: folder)
+            + AuthorityFolder.command("ca install", on: folder) + ", and start the proxy anew"
     }
 
     private static func stored(_ files: AuthorityFiles, now: Int64) throws(AuthorityFailure) -> CertificateAuthority? {

@@ -40,10 +40,14 @@ struct OwnSiteTests {
             intercept: [c.test, "*.d.test"]
             substitutions:
               http://a.test/x: { text: x }
+              http://[2001:db8::1]/x: { text: x }
               e://e.test/x: { text: x }
             """)
         let script = try own(proxy, "/proxy.pac", host: "localhost:\(proxy.port)").body
-        for text in [#""a.test": 1"#, #""c.test": 1"#, #""*.d.test""#] { #expect(script.contains(text), "\(script)") }
+        // Browsers name an address without its brackets.
+        for text in [#""a.test": 1"#, #""c.test": 1"#, #""*.d.test""#, #""2001:db8::1": 1"#] {
+            #expect(script.contains(text), "\(script)")
+        }
         #expect(!script.contains("e.test"))
     }
 

@@ -152,6 +152,22 @@ struct SessionPageTests {
         #expect(try ask(proxy, base + "/sessions/shop").status == 200)
     }
 
+    @Test("no archive answers for the proxy's own names: its scripts would be of the origin of these pages")
+    func archived() throws {
+        let port = try #require(freePort())
+        let page = "<script>1</script>"
+        let har = ["http://127.0.0.1:\(port)/x", "http://other.test/x"].map { url in
+            #"{"request":{"method":"GET","url":"\#(url)","headers":[]},"response":{"status":200,"headers":[],"#
+                + #""content":{"mimeType":"text/html","text":"\#(page)"}}}"#
+        }.joined(separator: ",")
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: Int(port))
+        let proxy = try TestProxy(
+            "archives: [a.har]\n", files: ["a.har": #"{"log":{"entries":[\#(har)]}}"#]
+        ) { $0.listeners = [address] }
+        #expect(try ask(proxy, "http://other.test/x").body == page)
+        #expect(try ask(proxy, "http://127.0.0.1:\(port)/x").status == 508)
+    }
+
     @Test(
         "a session is restored without a click where no other site can have led there",
         arguments: [
