@@ -2,7 +2,7 @@
 ///
 /// All digits after `$` are its number, so `$12` is group 12 and never group 1 with a 2 after it, which is `${1}2`;
 /// `users-v$1.json` is as it looks. Any other use of `$` is an error.
-public struct CaptureTemplate: Sendable {
+public struct CaptureTemplate: Sendable, Equatable {
     /// A group that a template names.
     public struct Reference: Hashable, Sendable {
         public enum Group: Hashable, Sendable {
@@ -16,7 +16,7 @@ public struct CaptureTemplate: Sendable {
         public let range: Range<Int>
     }
 
-    private enum Part: Sendable {
+    private enum Part: Sendable, Equatable {
         case text(Range<Int>)
         case group(Int)
         /// A name that was not resolved, which expands to nothing.

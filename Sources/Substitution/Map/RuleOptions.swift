@@ -190,6 +190,8 @@ struct GivenOptions: Hashable, Sendable {
         merged.isInTurn = true
         merged.isExact = rule.isExact
         merged.methods = rule.methods
+        // The parameters of the rule's condition are none of a table's.
+        merged.query = rule.query
         merged.status = status ?? rule.status.flatMap { source.kind.accepts(status: $0) ? $0 : nil }
         merged.type = type ?? rule.type
         merged.headers = GivenOptions.merged(headers, over: rule.headers)

@@ -140,6 +140,34 @@ import Testing
         }
     }
 
+    @Test func `A named capture of a resource is that of its own key`() throws {
+        let users = "{ sqlite: a.db, seed: a.sql, writes: memory, resource: \"users/${id}\" }"
+        let keys = ["http://a[.]test/users/(?<id>[0-9]+)", "http://a[.]test/v([0-9]+)/users/(?<id>[0-9]+)"]
+        for keys in [keys, keys.reversed()] {
+            let rules = keys.map { "  \"~^\($0)$\": \(users)\n" }.joined()
+            let proxy = try TestProxy(
+                "substitutions:\n" + rules,
+                files: ["a.sql": "CREATE TABLE users(id INTEGER PRIMARY KEY); INSERT INTO users VALUES (1),(7);"])
+            for url in ["http://a.test/users/7", "http://a.test/v1/users/7"] {
+                #expect(try proxy.exchange("GET", url).body == #"{"id":7}"#, "\(url)")
+            }
+            #expect(try proxy.exchange("DELETE", "http://a.test/v1/users/7").status == 204)
+            #expect(try proxy.exchange("GET", "http://a.test/users/1").status == 200)
+        }
+    }
+
+    @Test func `A parameter of a rule's condition is none of the table's that answers in turn`() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/api/:
+                query: { token: "*" }
+                answers: [{ json: [] }, { sqlite: a.db, seed: a.sql }]
+            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1);"])
+        #expect(try proxy.exchange("GET", "http://a.test/api/t?token=x").body == "[]")
+        #expect(try proxy.exchange("GET", "http://a.test/api/t?token=x").body == #"[{"id":1}]"#)
+    }
+
     @Test func `A body with a content coding is refused with the codings that are read`() throws {
         let proxy = try TestProxy(
             "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql, writes: memory }\n",

@@ -122,7 +122,8 @@ struct CapturedText: Hashable, Sendable {
     var template: CaptureTemplate?
 
     static func == (first: CapturedText, second: CapturedText) -> Bool {
-        first.text.hasBytes(of: second.text) && first.template?.references == second.template?.references
+        // A name stands for another group in another key: the template knows for which.
+        first.text.hasBytes(of: second.text) && first.template == second.template
     }
 
     func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
