@@ -13,6 +13,11 @@ public func steadyNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_BOOTTIME) }
 @inlinable
 public func wallNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_REALTIME) }
 
+/// The clock by which the kernel gives files their times, in nanoseconds since 1970: behind the wall clock by a tick at the
+/// most (CLOCK_REALTIME_COARSE).
+@inlinable
+public func fileNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_REALTIME_COARSE) }
+
 @inlinable
 @inline(__always)
 func nanoseconds(of clock: clockid_t) -> UInt64 {

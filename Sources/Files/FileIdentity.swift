@@ -66,14 +66,6 @@ public struct FileTime: Hashable, Comparable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// The present by the clock by which the kernel gives files their times, in nanoseconds since 1970: behind the wall clock
-    /// by a tick at the most (clock_gettime(2), CLOCK_REALTIME_COARSE).
-    public static func now() -> UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME_COARSE, &time)
-        return UInt64(truncatingIfNeeded: time.tv_sec) &* 1_000_000_000 &+ UInt64(truncatingIfNeeded: time.tv_nsec)
-    }
-
     init(_ time: timespec) {
         seconds = Int64(time.tv_sec)
         nanoseconds = Int64(time.tv_nsec)

@@ -1,3 +1,4 @@
+import Basics
 import Diagnostics
 import Dispatch
 import Files
@@ -47,7 +48,7 @@ final class MapReloader: Sendable {
 
     /// Starts to watch the map files.
     ///
-    /// - Parameter began: the time by ``FileTime/now()`` before they were read: what has changed meanwhile is read again.
+    /// - Parameter began: the time by ``fileNanoseconds()`` before they were read: what has changed meanwhile is read again.
     func start(readSince began: UInt64) {
         do throws(FileRefusal) {
             let watcher = try FileWatcher(paths: server.map.watchedFiles, readSince: began) { [weak self] in
@@ -92,7 +93,7 @@ final class MapReloader: Sendable {
         }
         guard !isStopped else { return }
         notifier.reloading()
-        let began = FileTime.now()
+        let began = fileNanoseconds()
         let result = maps.load(keeping: server.map.archives)
         for message in result.diagnostics { messages.report(message) }
         if let map = result.map {

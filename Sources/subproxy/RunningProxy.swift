@@ -1,6 +1,5 @@
 import Authentication
 import Basics
-import Files
 import ForwardProxy
 import Logging
 import NIOCore
@@ -28,7 +27,7 @@ struct RunningProxy {
         accessLogFallback: LogSink.Destination, messageLevel: Logger.Level, notifier: ServiceNotifier,
         watchesFiles: Bool = true
     ) throws {
-        let began = FileTime.now()
+        let began = fileNanoseconds()
         let map = try maps.loadOrFail()
         let accessLog = try logs.openSink(otherwise: accessLogFallback)
         let messages = try logs.messages(defaultLevel: messageLevel)

@@ -39,6 +39,9 @@ public struct RecordedExchange: Sendable {
     /// How long it took, in milliseconds, where it was just recorded; else nil.
     public var duration: Int64?
 
+    /// Bytes of a request's body that is read; a longer one is as if it had not been recorded.
+    static let mostRequestBytes = 16 << 20
+
     public init() {}
 
     /// The value of the first field of this name.

@@ -7,8 +7,6 @@ struct HARReader: ArchiveReader {
     private let source: ArchiveBytes
     private let files: HARFiles
     private let limits: ArchiveLimits
-    /// The most bytes of a request's body that are kept.
-    private static let requestBodyLimit = 1 << 24
 
     /// Reads the index of a HAR.
     ///
@@ -188,8 +186,8 @@ struct HARReader: ArchiveReader {
     /// All of a request's body; nil where it is over the limit.
     private static func whole(_ stream: inout any BodyStream) throws(ArchiveProblem) -> [UInt8]? {
         var bytes: [UInt8] = []
-        while bytes.count <= requestBodyLimit, try stream.read(1 << 16, into: &bytes) {}
-        return bytes.count > requestBodyLimit ? nil : bytes
+        while bytes.count <= RecordedExchange.mostRequestBytes, try stream.read(1 << 16, into: &bytes) {}
+        return bytes.count > RecordedExchange.mostRequestBytes ? nil : bytes
     }
 }
 

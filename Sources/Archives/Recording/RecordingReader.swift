@@ -10,8 +10,6 @@ import YAML
 struct RecordingReader: ArchiveReader {
     /// The most bytes of a list.
     static let sizeLimit = YAMLLimits().inputBytes
-    /// Bytes of a request's body that is read.
-    private static let mostRequestBytes = 1 << 24
 
     private let source: [UInt8]
     private let sibling: @Sendable (_ path: String) -> ArchiveBytes?
@@ -214,7 +212,7 @@ struct RecordingReader: ArchiveReader {
     func exchange(at place: EntryPlace) throws(ArchiveProblem) -> RecordedExchange {
         let entry = try entry(at: place)
         var exchange = entry.exchange
-        if let (path, _) = entry.requestFile, let file = file(path), file.count <= RecordingReader.mostRequestBytes {
+        if let (path, _) = entry.requestFile, let file = file(path), file.count <= RecordedExchange.mostRequestBytes {
             exchange.requestBody = try file.read(at: 0, upTo: file.count)
         }
         switch entry.body {

@@ -9,9 +9,6 @@ struct WARCReader: ArchiveReader {
         var range: Range<Int>
     }
 
-    /// Bodies of requests are kept up to this length; longer ones are as if they were not recorded.
-    static let mostRequestBytes = 16 << 20
-
     let bytes: ArchiveBytes
     let limits: ArchiveLimits
     /// In the order of their ranges.
@@ -239,9 +236,9 @@ struct WARCReader: ArchiveReader {
         guard let message = open.message else { return }
         if !message.method.isEmpty { exchange.method = message.method }
         exchange.requestFields = message.fields
-        guard open.count > 0, open.count <= WARCReader.mostRequestBytes else { return }
+        guard open.count > 0, open.count <= RecordedExchange.mostRequestBytes else { return }
         var body = stream(open)
-        exchange.requestBody = try body.readAll(limit: WARCReader.mostRequestBytes)
+        exchange.requestBody = try body.readAll(limit: RecordedExchange.mostRequestBytes)
     }
 
     /// Gives a revisit what it stands for: the body, and the fields that it hasn't of its own.

@@ -154,16 +154,10 @@ extension LoopContext {
                 client.fail(error.answering(by: use.rule.options))
                 return nil
             }
-            var headers: [RuleOptions.FieldChange] = []
-            if use.rule.options.isInTurn {
-                // Who kept one of several answers would not ask for the next one.
-                headers = use.rule.options.headers.filter { $0.name.equalsIgnoringASCIICase("cache-control") }
-                if headers.isEmpty {
-                    headers = [RuleOptions.FieldChange(name: "Cache-Control", value: Array("no-store".utf8))]
-                }
-            }
+            let options = use.rule.options
             let plan = ForwardPlan(
-                reason: .bypass, outcome: .forwarded, detail: use.rule.position, headers: headers)
+                reason: .bypass, outcome: .forwarded, detail: use.rule.position,
+                headers: options.isInTurn ? options.cacheControl + options.noStore : [])
             return forward(request, asked, to: use.uri, client, plan)
         }
     }

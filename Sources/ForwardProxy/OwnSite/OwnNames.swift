@@ -7,8 +7,6 @@ struct OwnNames: Sendable {
     private var authorities: Set<String> = []
     /// The ports that the listeners have; most requests are for another one.
     private var ports: Set<UInt16> = []
-    /// The bytes that the longest and the shortest of them has.
-    private var lengths = Int.max...Int.max
     /// The ports of listeners on 0.0.0.0 or ::, which all addresses of this machine lead to.
     private var openPorts: Set<UInt16> = []
 
@@ -29,25 +27,13 @@ struct OwnNames: Sendable {
 
     private mutating func add(host: String, port: UInt16) {
         ports.insert(port)
-        insert("\(host):\(port)")
-        if port == 80 { insert(host) }
-    }
-
-    private mutating func insert(_ authority: String) {
-        let length = authority.utf8.count
-        lengths =
-            authorities.isEmpty
-            ? length...length : min(lengths.lowerBound, length)...max(lengths.upperBound, length)
-        authorities.insert(authority)
+        authorities.insert("\(host):\(port)")
+        if port == 80 { authorities.insert(host) }
     }
 
     /// Whether `host[:port]`, compared without case and the root's dot, is one of the names.
     func contains(_ authority: UnsafeRawBufferPointer) -> Bool {
-        // The root's dot is one byte more. Most requests are for another name, whose length says so.
-        guard authority.count < 300, ports.contains(OwnNames.port(authority)),
-            !openPorts.isEmpty || lengths ~= authority.count || lengths ~= authority.count &- 1
-                || AuthorityText.mayBeAddress(authority.first)
-        else { return false }
+        guard authority.count < 300, ports.contains(OwnNames.port(authority)) else { return false }
         let text = String(decoding: AuthorityText.comparable(authority), as: UTF8.self)
         return authorities.contains(text) || isOwnAddress(text)
     }

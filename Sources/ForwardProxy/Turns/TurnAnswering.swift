@@ -42,19 +42,26 @@ extension LoopContext {
             switch decider.forwarding(RequestCacheControl(asked.fields), by: use.rule) {
             case .refuse(let error): client.fail(error)
             case .forward(let reason):
-                var headers = use.rule.options.headers
-                if !headers.contains(where: { $0.name.equalsIgnoringASCIICase("cache-control") }) {
-                    headers.append(RuleOptions.FieldChange(name: "Cache-Control", value: Array("no-store".utf8)))
-                }
+                let options = use.rule.options
                 let plan = ForwardPlan(
-                    reason: reason, outcome: .forwarded, detail: use.rule.position, headers: headers,
-                    pace: ForwardPlan.Pace(use.rule.options))
+                    reason: reason, outcome: .forwarded, detail: use.rule.position,
+                    headers: options.headers + options.noStore, pace: ForwardPlan.Pace(options))
                 return forward(request, asked, to: target?.ofRootPage ?? asked.uri, client, plan)
             default: client.fail(.internalError)
             }
             return nil
         }
     }
+}
+
+extension RuleOptions {
+    /// What one of several answers says where `headers` names no Cache-Control: who kept it would not ask for the next one.
+    var noStore: [FieldChange] {
+        cacheControl.isEmpty ? [FieldChange(name: "Cache-Control", value: Array("no-store".utf8))] : []
+    }
+
+    /// What `headers` says of Cache-Control.
+    var cacheControl: [FieldChange] { headers.filter { $0.name.equalsIgnoringASCIICase("cache-control") } }
 }
 
 extension ProxyError {
