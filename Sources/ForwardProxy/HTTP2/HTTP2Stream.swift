@@ -44,8 +44,10 @@ final class HTTP2Stream {
             let length = head.fields.withFirst(.contentLength) { $0.decimalValue } ?? nil
             state.receivedHead(length: length, expectsContinue: head.fields.contains(.expect))
             let request = Request(head: head, bodyLength: isLast ? 0 : length, receivedAt: now)
-            let exchange = loop.begin(request, client: self)
-            if !state.responseIsComplete { self.exchange = exchange }
+            // Another exchange may be in its place already.
+            let number = resumption.begin()
+            let begun = loop.begin(request, client: self)
+            if resumption.end(number), !state.responseIsComplete { exchange = begun }
         } catch {
             loop.open(HTTP2RequestHead.record(block, receivedAt: now), nil, on: self)
             guard let refusal = ProxyError(error) else {

@@ -193,7 +193,10 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         deadlines.knownTime = now
         if !loop.answerKnown(request, client: self) {
             requestFields = request.head.fields
-            exchange = loop.begin(request, client: self)
+            // Another exchange may be in its place already.
+            let number = resumption.begin()
+            let begun = loop.begin(request, client: self)
+            if resumption.end(number) { exchange = begun }
         }
         deadlines.knownTime = nil
         if exchange == nil { parser.recycle(&request.head) }

@@ -39,6 +39,22 @@ import Testing
         #expect(line?.contains(" substituted ") == true, "\(line ?? "")")
     }
 
+    @Test(arguments: ["delay: 20ms", "rate: 100KiB/s"])
+    func `What is refused at its beginning is answered behind the rule's delay, and at its rate`(pace: String) throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://a.test/add:
+                { sqlite: a.db, seed: a.sql, writes: memory, methods: [POST], sql: "INSERT INTO t(a) VALUES (@a)", \(pace) }
+              http://a.test/: { sqlite: a.db, writes: memory, when: origin-fails, limits: { body: 4B }, \(pace) }
+            """, files: ["a.sql": "CREATE TABLE t(id INTEGER PRIMARY KEY, a);"])
+        let text = try proxy.exchange("POST", "http://a.test/add", fields: ["Content-Type: text/plain"], body: "x")
+        #expect(text.status == 415 && text.body.hasSuffix("}"), "\(text.head)")
+        let json = ["Content-Type: application/json"]
+        let large = try proxy.exchange("POST", "http://a.test/t", fields: json, body: #"{"a":1}"#)
+        #expect(large.status == 413 && large.body.hasSuffix("}"), "\(large.head)")
+    }
+
     @Test func `Where there is no database, the origin gets a write with its body`() throws {
         let origin = try ScriptedOrigin.echoing()
         let proxy = try TestProxy(

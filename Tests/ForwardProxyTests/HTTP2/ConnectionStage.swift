@@ -16,7 +16,8 @@ struct ConnectionStage {
         stage = try LoopStage(
             "substitutions:\n  https://h.test/: { text: small }\n  https://h.test/large: { text: \"\(text)\" }\n"
                 + "  https://h.test/absent: { text: absent, status: 404 }\n"
-                + "  https://h.test/empty: { text: \"\" }\n")
+                + "  https://h.test/empty: { text: \"\" }\n"
+                + "  https://h.test/statement: { sqlite: nix.db, methods: [POST], sql: SELECT @a AS a, delay: 50ms }\n")
     }
 
     /// What the connection is sent when these bytes come, and then the end.
