@@ -17,8 +17,7 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
     // thread's, and what both touch is atomic or behind the mutex; `loan` is written once, before `hasLoan` says so.
 
     private struct Upload {
-        var chunks: [ByteBuffer] = []
-        var bytes = 0
+        var queue = UploadQueue()
         var hasEnded = false
         var trailers: [[UInt8]] = []
         var isStarved = false
@@ -96,10 +95,9 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
 
     func upload(_ body: ByteBuffer) -> Bool {
         let (mustResume, mayGoOn) = upload.withLock { upload in
-            upload.chunks.append(body)
-            upload.bytes &+= body.readableBytes
+            upload.queue.append(body)
             // Once told to stop, the client goes on only when the transfer thread says so.
-            upload.clientIsHeld = upload.clientIsHeld || upload.bytes >= limit / 2
+            upload.clientIsHeld = upload.clientIsHeld || upload.queue.byteCount >= limit / 2
             defer { upload.isStarved = false }
             return (upload.isStarved, !upload.clientIsHeld)
         }
@@ -244,19 +242,8 @@ final class OriginTransfer: OriginTransport, TransferDelegate, @unchecked Sendab
             deliver { $0.originWantsBody() }
         }
         let (verdict, mustRelease) = upload.withLock { upload -> (ReadVerdict, Bool) in
-            var count = 0
-            while count < space.count, var chunk = upload.chunks.first {
-                let portion = min(chunk.readableBytes, space.count &- count)
-                chunk.readWithUnsafeReadableBytes { bytes in
-                    UnsafeMutableRawBufferPointer(rebasing: space[count..<count &+ portion])
-                        .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[0..<portion]))
-                    return portion
-                }
-                count &+= portion
-                if chunk.readableBytes == 0 { upload.chunks.removeFirst() } else { upload.chunks[0] = chunk }
-            }
-            upload.bytes &-= count
-            let mustRelease = upload.clientIsHeld && upload.bytes <= limit / 8
+            let count = upload.queue.read(into: space)
+            let mustRelease = upload.clientIsHeld && upload.queue.byteCount <= limit / 8
             if mustRelease { upload.clientIsHeld = false }
             if count > 0 { return (.bytes(count), mustRelease) }
             if upload.hasEnded { return (.end, mustRelease) }
