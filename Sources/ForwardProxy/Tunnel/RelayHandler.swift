@@ -162,11 +162,18 @@ final class Tunnel {
 
     /// How long it may carry nothing, in nanoseconds.
     let idleLimit: UInt64
+    /// How long a side may take to take what is left, once the other is gone.
+    private let drainLimit: UInt64
+    /// When the first side went.
+    private var leftAt: UInt64?
     /// The monotonic time at which the server stopped, until it is decided whether that closes the tunnel.
     var stoppedAt: UInt64?
 
-    init(idleLimit: UInt64, clock: @escaping () -> UInt64, onEnd: @escaping (Tunnel) -> Void) {
+    init(
+        idleLimit: UInt64, drainLimit: UInt64, clock: @escaping () -> UInt64, onEnd: @escaping (Tunnel) -> Void
+    ) {
         self.idleLimit = idleLimit
+        self.drainLimit = drainLimit
         self.clock = clock
         self.onEnd = onEnd
         lastActivity = clock()
@@ -195,6 +202,14 @@ final class Tunnel {
 
     fileprivate func sideClosed() {
         openSides &-= 1
+        leftAt = leftAt ?? clock()
         if openSides == 0 { end() }
+    }
+
+    /// Whether it is over by its limits of time.
+    func isExhausted(at now: UInt64) -> Bool {
+        if now > lastActivity, now &- lastActivity > idleLimit { return true }
+        guard let leftAt else { return false }
+        return now > leftAt && now &- leftAt > drainLimit
     }
 }

@@ -136,6 +136,8 @@ extension LoopContext {
         let address = client.address
         return Tunnel(
             idleLimit: proxy.configuration.limits.tunnelIdleTimeout.clampedNanoseconds,
+            drainLimit: ConnectionPatience.stall
+                &* min(proxy.configuration.limits.silenceTimeout.clampedNanoseconds, .max / ConnectionPatience.stall),
             clock: { monotonicNanoseconds() }
         ) { [self] tunnel in
             remove(tunnel)
@@ -168,7 +170,7 @@ extension Tunnel: TimedConnection {
     var activity: ConnectionActivity { .tunnel }
 
     func check(now: UInt64) {
-        if now > lastActivity, now &- lastActivity > idleLimit { return close() }
+        if isExhausted(at: now) { return close() }
         guard let stop = stoppedAt, now > stop, now &- stop >= ConnectionPatience.lastRequest else { return }
         stoppedAt = nil
         if stop > lastActivity, stop &- lastActivity > ConnectionPatience.tunnelInUse { close() }

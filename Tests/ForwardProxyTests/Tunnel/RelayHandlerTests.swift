@@ -17,7 +17,9 @@ private final class TunnelStage {
     init() throws {
         let time = Time()
         self.time = time
-        tunnel = Tunnel(idleLimit: 100 * TunnelStage.second, clock: { time.now }, onEnd: { _ in })
+        tunnel = Tunnel(
+            idleLimit: 100 * TunnelStage.second, drainLimit: 20 * TunnelStage.second, clock: { time.now },
+            onEnd: { _ in })
         let sides = RelayHandler.pair(tunnel, toClient: ByteBuffer())
         let loop = EmbeddedEventLoop()
         func connect(_ side: RelayHandler) throws -> EmbeddedChannel {
@@ -38,6 +40,30 @@ private final class TunnelStage {
     func check() {
         tunnel.check(now: time.now)
         client.embeddedEventLoop.run()
+    }
+
+    /// Leaves the client's side with bytes that the origin does not take.
+    func leaveClogged() throws {
+        try origin.pipeline.syncOperations.addHandler(Clog(), position: .first)
+        try client.writeInbound(ByteBuffer(string: "bytes"))
+        try client.close().wait()
+        client.embeddedEventLoop.run()
+    }
+
+    /// Takes what is written, and writes none of it.
+    private final class Clog: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+        private var promises: [EventLoopPromise<Void>] = []
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            if let promise { promises.append(promise) }
+        }
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            for promise in promises { promise.fail(ChannelError.ioOnClosedChannel) }
+            promises = []
+            context.close(mode: mode, promise: promise)
+        }
     }
 
     /// Carries bytes to the origin.
@@ -89,6 +115,22 @@ struct RelayHandlerTests {
             #expect(stage.isOpen)
         }
         stage.wait(milliseconds: 60_000)
+        stage.check()
+        #expect(stage.isClosed)
+    }
+}
+
+@Suite("Tunnels of which one side is gone")
+struct LeftTunnelTests {
+    @Test("one whose other side takes nothing of what is left has its time for that, and not that of an idle one")
+    func clogged() throws {
+        let stage = try TunnelStage()
+        stage.wait(milliseconds: 1000)
+        try stage.leaveClogged()
+        stage.wait(milliseconds: 20_000)
+        stage.check()
+        #expect(stage.origin.isActive)
+        stage.wait(milliseconds: 1)
         stage.check()
         #expect(stage.isClosed)
     }
