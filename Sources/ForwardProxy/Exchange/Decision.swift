@@ -312,7 +312,8 @@ final class Decider: Sendable {
         guard uri.scheme == .http || uri.scheme == .https else { return false }
         return uri.withBytes { bytes in
             let authority = uri.hostRange.lowerBound..<uri.pathStart
-            return ownNames.contains(UnsafeRawBufferPointer(rebasing: bytes[authority]))
+            return ownNames.contains(
+                UnsafeRawBufferPointer(rebasing: bytes[authority]), isSecure: uri.scheme == .https)
         }
     }
 }

@@ -7,7 +7,7 @@ extension LoopContext {
 
     /// `OPTIONS *`: what the proxy itself can do (RFC 9110 §9.3.7).
     func answerOwnOptions(_ request: Request, _ client: any ExchangeClient) -> (any Exchange)? {
-        guard namesProxy(request) else {
+        guard namesProxy(request, client) else {
             client.fail(.misdirected)
             return nil
         }

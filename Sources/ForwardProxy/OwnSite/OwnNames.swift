@@ -4,6 +4,7 @@ import NIOCore
 
 /// The names under which requests for the proxy itself come: its listeners' addresses and `localhost`.
 struct OwnNames: Sendable {
+    /// Each with its port.
     private var authorities: Set<String> = []
     /// The ports that the listeners have; most requests are for another one.
     private var ports: Set<UInt16> = []
@@ -28,36 +29,38 @@ struct OwnNames: Sendable {
     private mutating func add(host: String, port: UInt16) {
         ports.insert(port)
         authorities.insert("\(host):\(port)")
-        if port == 80 { authorities.insert(host) }
     }
 
     /// Whether `host[:port]`, compared without case and the root's dot, is one of the names.
-    func contains(_ authority: UnsafeRawBufferPointer) -> Bool {
-        guard authority.count < 300, ports.contains(OwnNames.port(authority)) else { return false }
-        let text = String(decoding: AuthorityText.comparable(authority), as: UTF8.self)
-        return authorities.contains(text) || isOwnAddress(text)
+    ///
+    /// - Parameter isSecure: whether the port that a name without one stands for is https's.
+    func contains(_ authority: UnsafeRawBufferPointer, isSecure: Bool) -> Bool {
+        guard authority.count < 300 else { return false }
+        let named = OwnNames.port(authority)
+        let port = named ?? (isSecure ? 443 : 80)
+        guard ports.contains(port) else { return false }
+        let text = AuthorityText.comparable(authority)
+        let end = named == nil ? nil : text.lastIndex(of: UInt8(ascii: ":"))
+        let host = String(decoding: text[..<(end ?? text.endIndex)], as: UTF8.self)
+        return authorities.contains("\(host):\(port)") || isOwnAddress(host, port)
     }
 
-    /// The port that `host[:port]` names, by default http's; 0 for a number that is none.
-    private static func port(_ authority: UnsafeRawBufferPointer) -> UInt16 {
+    /// The port that `host[:port]` names; nil where it names none, 0 for a number that is none.
+    private static func port(_ authority: UnsafeRawBufferPointer) -> UInt16? {
         var start = authority.count
         while start > 0, authority[start &- 1].isMember(of: .digit) { start &-= 1 }
-        guard start > 0, start < authority.count, authority[start &- 1] == UInt8(ascii: ":") else { return 80 }
+        guard start > 0, start < authority.count, authority[start &- 1] == UInt8(ascii: ":") else { return nil }
         let number = UnsafeRawBufferPointer(rebasing: authority[start...]).decimalValue
         return number.flatMap(UInt16.init(exactly:)) ?? 0
     }
 
     /// Whether a listener on all addresses is reached under this one, which the machine may have got since the start.
-    private func isOwnAddress(_ authority: String) -> Bool {
-        guard !openPorts.isEmpty else { return false }
-        let end = authority.utf8.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
-        let colon = authority.utf8[end...].firstIndex(of: UInt8(ascii: ":"))
-        let host = authority[..<(colon ?? authority.endIndex)]
-        guard let port = colon.map({ UInt16(authority[$0...].dropFirst()) }) ?? 80, openPorts.contains(port) else {
-            return false
-        }
+    private func isOwnAddress(_ host: String, _ port: UInt16) -> Bool {
+        guard openPorts.contains(port) else { return false }
         let isIPv6 = host.hasPrefix("[") && host.hasSuffix("]")
-        guard let address = try? SocketAddress(ipAddress: String(isIPv6 ? host.dropFirst().dropLast() : host), port: 0),
+        guard
+            let address = try? SocketAddress(
+                ipAddress: isIPv6 ? String(host.dropFirst().dropLast()) : host, port: 0),
             isIPv6 == (address.protocol == .inet6), let bytes = AddressBytes(address)
         else { return false }
         return AddressOwnership(of: bytes) == .own

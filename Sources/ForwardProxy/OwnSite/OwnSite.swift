@@ -43,8 +43,8 @@ extension OwnRoute {
 /// resolve to this address must not be able to read them (DNS rebinding).
 extension LoopContext {
     /// Whether the request's Host is one of the proxy's own names.
-    func namesProxy(_ request: Request) -> Bool {
-        request.head.fields.withFirst(.host) { proxy.ownNames.contains($0) } == true
+    func namesProxy(_ request: Request, _ client: any ExchangeClient) -> Bool {
+        request.head.fields.withFirst(.host) { proxy.ownNames.contains($0, isSecure: client.isEncrypted) } == true
     }
 
     /// Answers a request in origin-form.
@@ -72,7 +72,7 @@ extension LoopContext {
             client.fail(isConsole ? error.ofConsole : error)
             return nil
         }
-        guard namesProxy(request) else { return refuse(.misdirected) }
+        guard namesProxy(request, client) else { return refuse(.misdirected) }
         if let error = Decider.expectationError(request.head.fields, request.head.version) { return refuse(error) }
         let route: OwnRoute
         switch OwnRoute.find(path, request.head.methodBytes, isProxied: isProxied, among: ownRoutes) {
