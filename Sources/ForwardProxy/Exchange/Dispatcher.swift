@@ -303,10 +303,10 @@ extension LoopContext {
             return nil
         case .upgrade:
             proxy.configuration.recorder?.passOver(.upgraded)
-            return beginUpgrade(request, to: uri, client, plan, fallback)
+            return beginUpgrade(request, asked: asked.uri, to: uri, client, plan, fallback)
         case .request:
             let exchange = ForwardExchange(
-                request: request, target: uri, plan: plan, client: client, fallback: fallback)
+                request: request, asked: asked.uri, target: uri, plan: plan, client: client, fallback: fallback)
             exchange.begin(transport(request, asked: asked.uri, to: uri, client))
             return exchange
         }

@@ -32,6 +32,8 @@ extension ForwardPlan.Pace {
 /// Hands one request to the origin and its response to the client, both as streams with bounded memory.
 final class ForwardExchange: OriginExchange {
     private let request: Request
+    /// The URL that the client has asked for, and the one that the request goes to.
+    private let asked: TargetURI
     private let target: TargetURI
     private let plan: ForwardPlan
     private let loop: LoopContext
@@ -48,10 +50,11 @@ final class ForwardExchange: OriginExchange {
     var trailers: ByteBuffer?
 
     init(
-        request: Request, target: TargetURI, plan: ForwardPlan, client: any ExchangeClient,
+        request: Request, asked: TargetURI, target: TargetURI, plan: ForwardPlan, client: any ExchangeClient,
         fallback: ((ProxyError) -> Void)? = nil
     ) {
         self.request = request
+        self.asked = asked
         self.target = target
         self.plan = plan
         self.client = client
@@ -94,8 +97,10 @@ final class ForwardExchange: OriginExchange {
         guard let client else { return }
         hasStarted = true
         fallback = nil
-        loop.proxy.cache?.invalidate(
-            method: request.head.method, status: head.status, target: target, fields: head.fields)
+        for uri in asked.bytes == target.bytes ? [target] : [asked, target] {
+            loop.proxy.cache?.invalidate(
+                method: request.head.method, status: head.status, target: uri, fields: head.fields)
+        }
         let forwarded = ForwardedHead(head, isHead: request.isHead, headers: plan.headers, date: loop.dateStamp())
         client.record?.outcome = plan.outcome
         let response = forwarded.start { lines in

@@ -268,10 +268,11 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
 extension LoopContext {
     /// Tries an upgrade; what comes of it is a tunnel, or a response like any other.
     func beginUpgrade(
-        _ request: Request, to uri: TargetURI, _ client: any ExchangeClient, _ plan: ForwardPlan,
+        _ request: Request, asked: TargetURI, to uri: TargetURI, _ client: any ExchangeClient, _ plan: ForwardPlan,
         _ fallback: ((ProxyError) -> Void)?
     ) -> (any Exchange)? {
-        let exchange = ForwardExchange(request: request, target: uri, plan: plan, client: client, fallback: fallback)
+        let exchange = ForwardExchange(
+            request: request, asked: asked, target: uri, plan: plan, client: client, fallback: fallback)
         let transport = UpgradeTransport(
             request: request, head: OriginRequest.upgradeHead(request, to: uri, identity: proxy.identity),
             authority: Authority(host: uri.host, port: uri.port), isHTTPS: uri.scheme == .https, loop: self,

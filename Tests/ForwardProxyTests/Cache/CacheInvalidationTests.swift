@@ -26,6 +26,23 @@ struct CacheInvalidationTests {
         }
     }
 
+    @Test("one that a rule forwards elsewhere invalidates the URL that was asked for")
+    func elsewhere() throws {
+        let origin = try ScriptedOrigin(fields: "Cache-Control: max-age=60\r\n", body: "x")
+        let other = try ScriptedOrigin(body: "changed")
+        let base = "http://127.0.0.1:\(origin.port)"
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              \(base)/: { forward: "http://127.0.0.1:\(other.port)/", methods: [POST] }
+            """)
+        for _ in 0..<2 { _ = try proxy.exchange("GET", "\(base)/items") }
+        #expect(origin.requests.count == 1)
+        #expect(try proxy.exchange("POST", "\(base)/items", body: "b").body == "changed")
+        _ = try proxy.exchange("GET", "\(base)/items")
+        #expect(origin.requests.count == 2)
+    }
+
     @Test("one that fails does not, nor a safe method")
     func failures() throws {
         for (method, status) in [
