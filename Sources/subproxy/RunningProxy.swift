@@ -71,7 +71,9 @@ struct RunningProxy {
 
     /// Handles SIGHUP: reloads the maps, the certificate and the passwords, and reopens the access log's file.
     func reload() {
-        accessLog.reopen()
+        accessLog.reopen { [logger = messages.logger] error in
+            logger.error("the access log can't be opened anew, and goes on in the file that was open: \(error)")
+        }
         let certificateFailure = reloadIdentity()
         let passwordFailure = reloadPasswords()
         reloader.request(failure: certificateFailure ?? passwordFailure)

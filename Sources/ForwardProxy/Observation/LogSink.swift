@@ -46,7 +46,7 @@ public final class LogSink: Sendable {
     public enum Destination: Sendable {
         /// An open descriptor that somebody else owns, such as standard output; the sink has a duplicate of it.
         case descriptor(CInt)
-        /// A file, opened for appending and opened anew by ``reopen()``.
+        /// A file, opened for appending and opened anew by ``reopen(whenFailed:)``.
         case file(String)
     }
 
@@ -106,10 +106,14 @@ public final class LogSink: Sendable {
     }
 
     /// Closes and opens the file again, for log rotation; nothing happens for a descriptor.
-    public func reopen() {
+    ///
+    /// - Parameter whenFailed: called on another thread, with the reason, where the file can't be opened; lines go on to the
+    ///   one that was open.
+    public func reopen(whenFailed: @escaping @Sendable (any Error) -> Void) {
         guard case .file(let path) = destination else { return }
         queue.async {
-            guard let fresh = try? LogSink.open(path) else { return }
+            let fresh: CInt
+            do { fresh = try LogSink.open(path) } catch { return whenFailed(error) }
             let old = self.state.withLock { state -> CInt in
                 guard !state.isClosed else { return fresh }
                 defer {

@@ -28,6 +28,21 @@ struct LogSinkTests {
         #expect(sink.droppedBytes == 0)
     }
 
+    @Test("A file that can't be opened anew is told, and lines go on to the one that was open")
+    func reopening() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "subproxy-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder + ".away") }
+        let sink = try LogSink(.file(folder + "/access.log"))
+        try FileManager.default.moveItem(atPath: folder, toPath: folder + ".away")
+        let told = Mutex<[String]>([])
+        sink.reopen { error in told.withLock { $0.append("\(error)") } }
+        sink.submit(ByteBuffer(string: "line\n"))
+        sink.close(waitingAtMost: 600)
+        #expect(told.withLock { $0.count == 1 && $0[0].contains("No such file or directory") })
+        #expect(try String(contentsOfFile: folder + ".away/access.log", encoding: .utf8) == "line\n")
+    }
+
     @Test("Nothing is written once it is closed: the descriptor may be another file's by then")
     func late() throws {
         let sink = try makeSink()
