@@ -117,14 +117,15 @@ public final class RetainedFiles: Sendable {
         return state.withLock { $0.pinned[key] === loaded || $0.ring.file(key) === loaded }
     }
 
-    /// Lets pinned files go that no map names any more.
-    public func unpin(where isUnused: (FileKey) -> Bool) {
-        let keys = state.withLock { state in
-            let keys = state.pinned.keys.filter(isUnused)
-            for key in keys { state.unpin(key) }
-            return keys
+    /// Lets files go that no map names any more, pinned or not.
+    public func drop(where isUnused: (FileKey) -> Bool) {
+        // There may be many, and event loops wait for the lock.
+        let unused = state.withLock { Array($0.pinned.keys) + $0.ring.keys }.filter(isUnused)
+        guard !unused.isEmpty else { return }
+        state.withLock { state in
+            for key in unused { state.drop(key) }
         }
-        for key in keys { onEvict(key) }
+        for key in unused { onEvict(key) }
     }
 
     public var statistics: RetentionStatistics {

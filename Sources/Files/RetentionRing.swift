@@ -32,6 +32,8 @@ struct RetentionRing {
 
     var count: Int { places.count }
 
+    var keys: [FileKey] { Array(places.keys) }
+
     func file(_ key: FileKey) -> LoadedFile? {
         guard let place = places[key] else { return nil }
         return slots[place]?.file

@@ -119,7 +119,8 @@ extension RetainedFiles {
             return ring.remove(key) != nil
         }
 
-        mutating func unpin(_ key: FileKey) {
+        mutating func drop(_ key: FileKey) {
+            ring.remove(key)
             guard let file = pinned.removeValue(forKey: key) else { return }
             pinnedCost &-= State.cost(file)
         }

@@ -257,10 +257,16 @@ struct RetainedFilesTests {
         _ = try store.load(root, "c".bytes, mode: .pinned)
         #expect(store.holds(b) && !store.holds(a))
         #expect(store.statistics == .init(entries: 2, pinnedEntries: 2, bytes: 4000, evictions: 1, loads: 4))
-        store.unpin { $0.path == "b".bytes }
+        store.drop { $0.path == "b".bytes }
         #expect(!store.holds(b))
         #expect(store.statistics.bytes == 2000)
         #expect(evicted.all == ["a", "b"])
+        store.drop { $0.path == "c".bytes }
+        let retained = try store.load(root, "a".bytes)
+        #expect(store.holds(retained))
+        store.drop { $0.path == "a".bytes }
+        #expect(!store.holds(retained), "one that is not pinned goes too")
+        #expect(store.statistics.entries == 0)
     }
 
     @Test("Content that was made is pinned only within the memory, and keeps its note")

@@ -49,6 +49,12 @@ final class ProxyCore: Sendable {
         }
     }
 
+    /// Lets go of the folders that a map does not name; who uses one holds it.
+    func keepFolders(of map: SubstitutionMap) {
+        let named = Set((map.roots + map.archives.map(\.path)).map { ByBytes($0) })
+        folders.withLock { folders in folders = folders.filter { named.contains($0.key) } }
+    }
+
     /// Bytes of memory for the answers that one event loop has ready: a half of the store's for all of them, as they
     /// come on top of it.
     var readyAnswersLimit: Int { max(16 << 20, files.limits.memory / 2) / max(1, configuration.threads) }

@@ -122,10 +122,11 @@ public final class ProxyServer: Sendable {
         core.databases.adopt(map)
         onEachLoop { $0.adopt(map, tunnelPolicy: policy) }
         core.databases.closeLeaving()
+        core.keepFolders(of: map)
         core.turns.keep(only: map.answerIdentities)
         core.sequences.reset()
         let named = NamedFiles(map)
-        core.files.unpin { !named.contains($0) }
+        core.files.drop { !named.contains($0) }
     }
 
     /// Performs `body` on every event loop, and waits for that; not to be called on one of them.
@@ -196,20 +197,22 @@ extension ProxyConfiguration {
     }
 }
 
-/// The files below the roots of a map's rules, and the bodies of its archives. A pinned one that is not among them is
-/// released.
+/// The files below the roots of a map's rules, and the bodies of its archives. What is not among them is let go of.
 private struct NamedFiles {
-    private let roots: Set<String>
+    private let roots: Set<ByBytes<String>>
     /// By their paths, as ``EntryLoader/archive(of:)`` names them.
-    private var archives: [String: Set<[UInt8]>] = [:]
+    private var archives: [ByBytes<String>: Set<[UInt8]>] = [:]
 
     init(_ map: SubstitutionMap) {
-        roots = Set(map.roots)
-        for archive in map.archives { archives[archive.path, default: []].insert(Array("\(archive.generation)".utf8)) }
+        roots = Set(map.roots.map { ByBytes($0) })
+        for archive in map.archives {
+            archives[ByBytes(archive.path), default: []].insert(Array("\(archive.generation)".utf8))
+        }
     }
 
     func contains(_ key: FileKey) -> Bool {
-        roots.contains(key.root) || archives[key.root]?.contains(EntryLoader.archive(of: key.path)) == true
+        let root = ByBytes(key.root)
+        return roots.contains(root) || archives[root]?.contains(EntryLoader.archive(of: key.path)) == true
     }
 }
 
