@@ -50,7 +50,10 @@ public struct CacheRequest: Sendable {
 
     private static func forwarded(_ fields: FieldSection, losesExpect: Bool) -> FieldSection {
         let hopByHop = HopByHop(fields)
-        return copy(of: fields) { !hopByHop.isConnectionLevel($0) && !(losesExpect && $0.name == .expect) }
+        return copy(of: fields) { line in
+            // Of TE the origin gets what is forwarded of it, whatever Connection names.
+            line.name == .te || (!hopByHop.isConnectionLevel(line) && !(losesExpect && line.name == .expect))
+        }
     }
 
     private static func copy(

@@ -111,15 +111,19 @@ enum SelectingValue {
         return isPresent
     }
 
-    /// The bytes of a list element without the whitespace beside semicolons outside quoted strings.
+    /// The bytes of a list element without the whitespace beside semicolons outside quoted strings. Empty parts stay:
+    /// `de;` is no language range, and an origin may answer it as it answers none.
     private static func forEachByte(
         ofElement element: UnsafeRawBufferPointer, isCaseless: Bool, _ body: (UInt8) -> Void
     ) {
-        var isFirst = true
-        for part in FieldListElements(element, separator: UInt8(ascii: ";")) {
-            if !isFirst { body(UInt8(ascii: ";")) }
-            isFirst = false
+        var start = 0
+        while true {
+            let end = element.endOfElement(from: start, separator: UInt8(ascii: ";"))
+            let part = UnsafeRawBufferPointer(rebasing: element[start..<end]).trimmingOptionalWhitespace
             for byte in part { body(isCaseless ? byte.asciiLowercased : byte) }
+            guard end < element.count else { return }
+            body(UInt8(ascii: ";"))
+            start = end &+ 1
         }
     }
 }

@@ -27,7 +27,7 @@ public struct FieldListElements: Sequence, IteratorProtocol {
 
 extension UnsafeRawBufferPointer {
     /// Where the element that begins at `start` ends: at the next separator outside quoted strings, or at the end.
-    func endOfElement(from start: Int, separator: UInt8) -> Int {
+    public func endOfElement(from start: Int, separator: UInt8) -> Int {
         var index = start
         while index < count, self[index] != separator {
             index = self[index] == 0x22 ? endOfQuotedString(from: index) : index &+ 1

@@ -56,6 +56,12 @@ struct SelectingFieldsTests {
         ("Accept-Language", ["Accept-Language: de"], ["Accept-Language: de", "Accept-Language:"], false),
         ("Accept-Encoding", ["Accept-Encoding: gzip;q=0.5"], ["Accept-Encoding: GZIP ; q=0.5"], true),
         ("Accept-Encoding", ["Accept-Encoding: gzip"], ["Accept-Encoding: br"], false),
+        // No language ranges: an origin may answer as if there was no field.
+        ("Accept-Language", ["Accept-Language: de"], ["Accept-Language: de;"], false),
+        ("Accept-Language", ["Accept-Language: de"], ["Accept-Language: ;de"], false),
+        ("Accept-Language", ["Accept-Language: de;q=0.1"], ["Accept-Language: de;;q=0.1"], false),
+        ("Accept-Language", ["Accept-Language: de;;q=0.1"], ["Accept-Language: DE ; ;q=0.1"], true),
+        ("Accept-Encoding", ["Accept-Encoding: gzip;q=0"], ["Accept-Encoding: gzip;;q=0"], false),
         ("Accept-Encoding", ["Accept-Encoding:"], [], false),
         ("Accept-Language", ["Accept-Language: en, de"], ["accept-language: EN,de"], true),
         ("Accept-Language", ["Accept-Language: en, de"], ["Accept-Language: de, en"], false),

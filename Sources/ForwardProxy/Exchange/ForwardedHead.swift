@@ -91,6 +91,7 @@ extension ExchangeClient {
         let hopByHop = HopByHop(head.fields)
         var lines = ByteBuffer()
         MessageWriter.writeFields(of: head.fields, to: &lines) { !hopByHop.isConnectionLevel($0) }
+        lines.writeImmutableBuffer(loop.proxy.identity.viaLine(head.version))
         sendInterim(status: head.status, lines: lines)
     }
 }

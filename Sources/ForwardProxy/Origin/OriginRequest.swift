@@ -121,7 +121,9 @@ struct OriginRequest {
             case .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .range, .ifRange:
                 if preconditions.removes(line.name) { return }
             case .maxForwards where isMeasured:
-                if let left = value.decimalValue, left > 0 {
+                let isNumber = !value.isEmpty && value.allSatisfy { $0.isMember(of: .digit) }
+                // One that is too large for a number is still a number.
+                if let left = value.decimalValue ?? (isNumber ? Int.max : nil), left > 0 {
                     return lines.append("Max-Forwards", String(left &- 1))
                 }
             default: if hopByHop.isConnectionLevel(line) { return }
@@ -149,7 +151,8 @@ struct OriginRequest {
         out.writeBytes(origin.pathAndQuery)
         out.writeStaticString(" HTTP/1.1\r\n")
         origin.lines.forEach { line in
-            guard !line.starts(with: "Connection:".utf8) else { return }
+            // TE is nominated by Connection, which names the upgrade alone here.
+            guard !line.starts(with: "Connection:".utf8), !line.starts(with: "TE:".utf8) else { return }
             out.writeBytes(line)
             out.writeStaticString("\r\n")
         }

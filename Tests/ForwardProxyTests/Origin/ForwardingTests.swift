@@ -147,7 +147,23 @@ struct ForwardingTests {
         let socket = try proxy.connect()
         try socket.send("GET http://127.0.0.1:\(origin.port)/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         let text = String(decoding: try socket.receiveAll(), as: UTF8.self)
-        #expect(text.hasPrefix("HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 200 OK\r\n"))
+        #expect(text.hasPrefix("HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nVia: 1.1 subproxy-"), "\(text)")
+        #expect(text.contains("\r\n\r\nHTTP/1.1 200 OK\r\n"))
+    }
+
+    @Test("a Max-Forwards that is too large for a number goes down, and TE is nominated where it is sent")
+    func rewritten() throws {
+        let origin = try ScriptedOrigin(body: "ok")
+        let proxy = try TestProxy()
+        let fields = [
+            "Max-Forwards: 99999999999999999999", "TE: trailers", "Upgrade: websocket", "Connection: Upgrade, TE",
+        ]
+        _ = try proxy.exchange("OPTIONS", "http://127.0.0.1:\(origin.port)/", fields: Array(fields.prefix(1)))
+        _ = try proxy.exchange("GET", "http://127.0.0.1:\(origin.port)/", fields: fields)
+        let requests = origin.requests
+        #expect(requests.first?.field("Max-Forwards") == "\(Int.max - 1)")
+        #expect(requests.last?.field("Upgrade") == "websocket" && requests.last?.field("Connection") == "Upgrade")
+        #expect(requests.count == 2 && requests.last?.field("TE") == nil)
     }
 
     @Test("connections to the origin are used again", arguments: [5])
