@@ -119,7 +119,7 @@ let package = Package(
             // Of the linkers only lld packs relative relocations, and it is quicker than gold by far.
             linkerSettings: [.unsafeFlags(["-use-ld=lld"], .when(configuration: .release))]),
 
-        .target(name: "ProxyTestKit", swiftSettings: strict),
+        .target(name: "ProxyTestKit", dependencies: ["Basics"], swiftSettings: strict),
         .testTarget(name: "BasicsTests", dependencies: ["Basics", "ProxyTestKit"], swiftSettings: strict),
         .testTarget(name: "CurlTests", dependencies: ["Curl", "ProxyTestKit"], swiftSettings: strict),
         .testTarget(name: "DiagnosticsTests", dependencies: ["Diagnostics"], swiftSettings: strict),
@@ -180,7 +180,8 @@ let package = Package(
         .testTarget(
             name: "SubstitutionTests",
             dependencies: [
-                "Archives", "Basics", "Diagnostics", "Substitution", "HTTPSemantics", "Patterns", "ProxyTestKit",
+                "Archives", "Basics", "Database", "Diagnostics", "Substitution", "HTTPSemantics", "Patterns",
+                "ProxyTestKit",
                 "YAML", nioCore,
             ],
             swiftSettings: strict),

@@ -28,13 +28,15 @@ struct CheckCommand: ProgramCommand {
         }
         let result = try MapSources(maps, process.signals).load()
         var messages = result.diagnostics
-        let files = (result.map ?? result.remainder)?.checkFiles(limit: 1000)
+        // Of a map with errors, those rules are looked at that have none; what they lack may be in one that has.
+        let readable = result.map ?? result.remainder
+        let files = readable?.checkFiles(limit: 1000)
         // A folder that is mapped to a file was noticed already where a map has it.
         let places = messages.filter(\.isError).map(\.place)
         messages += files?.diagnostics.filter { !places.contains($0.place) } ?? []
         messages += result.map.map { $0.checkExpressions(InterceptedHosts($0)) } ?? []
-        messages += result.map?.checkTemplates() ?? []
-        messages += result.map?.checkDatabases() ?? []
+        let inSources = (readable?.checkTemplates() ?? []) + (readable?.checkDatabases() ?? [])
+        messages += inSources.filter { result.map != nil || $0.isError }
         messages += result.map?.checkArchives() ?? []
         if strict { messages = messages.map(\.asError) }
         for message in messages { StandardStream.error.writeLine(message.rendering) }

@@ -110,7 +110,7 @@ final class MapReloader: Sendable {
             server.note(reloadOf: .map, succeeded: false)
             // What has an error may be a file that the old map did not include.
             let failed = result.diagnostics.map(\.diagnostic.file).filter { !server.map.streams.contains($0) }
-            watch(server.map.watchedFiles + failed + result.unread, readSince: began)
+            watch(server.map.watchedFiles + failed + result.filesTried, readSince: began)
             messages.logger.error("the maps have errors; the old ones stay in force (\(server.map.summary))")
         }
         let error = result.map == nil ? result.diagnostics.first { $0.isError }?.summary : nil

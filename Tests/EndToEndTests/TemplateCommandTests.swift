@@ -3,7 +3,7 @@ import ProxyTestKit
 import Testing
 
 /// `check` and `explain` on maps whose rules name templates.
-@Suite("Commands on maps with templates")
+@Suite("Commands on maps with templates", .onThreads)
 struct TemplateCommandTests {
     private let folder = TemporaryFolder()
 
@@ -60,6 +60,31 @@ struct TemplateCommandTests {
             #expect(found.error.contains(message), "\(message) in \(found.error)")
         }
         #expect(try files() == before)
+    }
+
+    @Test("check tells errors of templates and statements beside those of the map itself, and warns of neither then")
+    func besideOthers() throws {
+        try makeShop()
+        try folder.write("page.html", "{{#a}}")
+        try folder.write("odd.html", "{{nix}}")
+        try folder.write(
+            "m.yaml",
+            """
+            substitutions:
+              http://a.example/1: { text: x, stauts: 201 }
+              http://a.example/2: { template: page.html }
+              http://a.example/3: { sqlite: shop.db, sql: "SELECT nmae FROM products" }
+              http://a.example/4: { template: odd.html }
+
+            """)
+        let found = try run("check", "m.yaml")
+        #expect(found.status == 1)
+        for message in [
+            "unknown option 'stauts'", "page.html:1:1: error: ", "m.yaml:4:55: error: 'sql': no such column: nmae",
+        ] {
+            #expect(found.error.contains(message), "\(message) in \(found.error)")
+        }
+        #expect(!found.error.contains("warning"))
     }
 
     @Test("check --strict has nothing to say of templates that are right")

@@ -41,7 +41,8 @@ struct RuleKey {
     /// Whether there is a capture of a number or a name.
     func has(capture: String) -> Bool {
         if captureNames[capture] != nil { return true }
-        return Int(capture).map { (1...max(captureCount, 1)).contains($0) && captureCount > 0 } ?? false
+        guard let number = Int(capture), String(number) == capture else { return false }
+        return number >= 1 && number <= captureCount
     }
 
     init(_ kind: RuleKind, _ text: Range<Int>) {

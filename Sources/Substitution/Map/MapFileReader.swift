@@ -18,7 +18,8 @@ struct MapFileReader {
     private let builder: MapBuilder
     private let diagnostics: FileDiagnostics
     private var keyReader = KeyReader()
-    private var seen: [(name: String, line: Int)] = []
+    /// The keys at the top level, each with the line of its first.
+    private var seen: [ByBytes<String>: Int] = [:]
 
     /// What the file says beside its rules.
     private(set) var root: (path: String, span: TextSpan)?
@@ -59,7 +60,8 @@ struct MapFileReader {
                     diagnostics.error(
                         "the map is empty; \(expected). 'substitutions: {}' is a map without rules",
                         at: TextSpan(at: .start))
-                } else if !diagnostics.hasErrors, !seen.contains(where: { $0.name != "root" && $0.name != "defaults" })
+                } else if !diagnostics.hasErrors,
+                    !seen.keys.contains(where: { !["root", "defaults"].contains($0.wrappedValue) })
                 {
                     diagnostics.error("there are no 'substitutions' here; \(expected)", at: TextSpan(at: span.start))
                 }
@@ -85,10 +87,11 @@ struct MapFileReader {
                 continue
             }
             let name = key.string
-            if let first = seen.first(where: { $0.name == name }) {
-                diagnostics.error("'\(name)' comes twice; it is on line \(first.line) already", at: key.span)
+            if let first = seen[ByBytes(name)] {
+                diagnostics.error("'\(name)' comes twice; it is on line \(first) already", at: key.span)
+            } else {
+                seen[ByBytes(name)] = key.span.start.line
             }
-            seen.append((name, key.span.start.line))
             let value = try parser.next()
             switch name {
             case "root": readRoot(try parser.node(startingWith: value))

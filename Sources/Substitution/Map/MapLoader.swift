@@ -1,4 +1,5 @@
 import Archives
+import Basics
 import Diagnostics
 import Patterns
 public import YAML
@@ -43,8 +44,9 @@ public struct MapLoadResult: Sendable {
     /// What could be read of maps that have an error; nil where it is not known where their files are. It answers
     /// nothing: it is for ``SubstitutionMap/checkFiles(limit:unusable:)`` alone.
     public var remainder: SubstitutionMap?
-    /// The files that couldn't be read. Where one is there later, the maps may be right.
-    public var unread: [String] = []
+    /// Where there is an error: the files that were read, and those that couldn't be. When one of them changes, the maps
+    /// may be right.
+    public var filesTried: [String] = []
 
     /// Whether there is an error.
     public var hasErrors: Bool { diagnostics.contains(where: \.isError) }
@@ -63,8 +65,10 @@ struct MapLoader {
     private var knowsRoots = true
     private var unread: [String] = []
     /// The identities of the files read.
-    private var loaded: Set<String> = []
+    private var loaded: Set<ByBytes<String>> = []
     private var intercept: [MapStorage.Intercepted] = []
+    /// The hosts in it.
+    private var interceptedHosts: Set<String> = []
     private var databases = DatabaseConflicts()
     private var archives: [MapArchive] = []
 
@@ -89,7 +93,9 @@ struct MapLoader {
             let remainder = SubstitutionMap(
                 builder.storage, warnings: [], fileSystem: options.fileSystem, limits: options.limits)
             return MapLoadResult(
-                map: nil, diagnostics: diagnostics, remainder: knowsRoots ? remainder : nil, unread: unread)
+                map: nil, diagnostics: diagnostics, remainder: knowsRoots ? remainder : nil,
+                filesTried: builder.storage.changeableFiles
+                    + archives.flatMap { ($0.isStream ? [] : [$0.path]) + $0.siblingFiles } + unread)
         }
         indexer.finish(&builder.storage)
         builder.storage.tellFilesApart()
@@ -116,12 +122,12 @@ struct MapLoader {
         let name = stream?.name ?? (includedBy == nil ? file(of: name) : name)
         let path = stream?.name ?? options.fileSystem.absolutePath(name)
         let identity = stream?.name ?? options.fileSystem.identity(path)
-        if let start = chain.firstIndex(where: { $0.identity == identity }) {
+        if let start = chain.firstIndex(where: { $0.identity.hasBytes(of: identity) }) {
             let names = chain[start...].map(\.name) + [chain[start].name]
             refuse("an include loop: " + names.joined(separator: " → "), name, includedBy)
             return
         }
-        guard loaded.insert(identity).inserted else { return }
+        guard loaded.insert(ByBytes(identity)).inserted else { return }
         if includedBy == nil, stream?.archive != nil || (stream == nil && options.fileSystem.isArchive(path)) {
             do throws(MapFileError) {
                 try open(name, ArchiveSettings(), read: stream?.archive)
@@ -215,7 +221,7 @@ struct MapLoader {
         databases.check(builder.storage, from: builder.fileStart, keys, found)
         builder.keys = []
         indexer.index(keys, &builder.storage, found)
-        for (host, line) in reader.intercept where !intercept.contains(where: { $0.host == host }) {
+        for (host, line) in reader.intercept where interceptedHosts.insert(host).inserted {
             intercept.append(
                 MapStorage.Intercepted(host: host, position: "\(file.name):\(line)"))
         }

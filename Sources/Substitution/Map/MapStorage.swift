@@ -36,6 +36,9 @@ struct MapStorage: Sendable {
         }
     }
 
+    /// The paths of the map files that can change: not what was read once.
+    var changeableFiles: [String] { files.filter { !$0.isStream }.map(\.absolutePath) }
+
     /// Puts folders in front of a short name that several files have, as many as tell them apart.
     mutating func tellFilesApart() {
         let numbers = files.indices.filter { !files[$0].isStream }

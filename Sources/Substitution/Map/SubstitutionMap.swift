@@ -1,3 +1,4 @@
+import Basics
 import Patterns
 import YAML
 
@@ -52,8 +53,7 @@ public final class SubstitutionMap: Sendable {
 
     /// Those of ``files`` that can change: not what was read once.
     public var changeableFiles: [String] {
-        storage.files.filter { !$0.isStream }.map(\.absolutePath)
-            + storage.archives.filter { !$0.isStream }.map(\.path)
+        storage.changeableFiles + storage.archives.filter { !$0.isStream }.map(\.path)
     }
 
     /// The files whose change asks for a reload: ``changeableFiles``, and those beside a HAR that have its bodies.
@@ -66,8 +66,8 @@ public final class SubstitutionMap: Sendable {
 
     /// The folders that local files are in, as absolute paths, each once.
     public var roots: [String] {
-        var seen: Set<String> = []
-        return storage.files.map(\.root).filter { seen.insert($0).inserted }
+        var seen: Set<ByBytes<String>> = []
+        return storage.files.map(\.root).filter { seen.insert(ByBytes($0)).inserted }
     }
 
     /// The hosts to decrypt beside those that https rules name, in lower case, with stars, in the order of the files.

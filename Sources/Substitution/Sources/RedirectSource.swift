@@ -4,7 +4,8 @@ import YAML
 
 /// `redirect`: a redirect to another URL, or to another path of the same host.
 ///
-/// The rest of a folder's path and the request's query are added where the rule is a folder and the URL ends in `/`.
+/// The rest of a folder's path and the request's query are added where the rule is a folder and the path of the URL, which
+/// has neither query nor fragment, ends in `/`.
 struct RedirectSource: SourceKind {
     let option = "redirect"
     let traits: SourceTraits = [.dependsOnRequest, .isShown]
@@ -39,7 +40,8 @@ struct RedirectSource: SourceKind {
 
     func answer(_ request: SourceRequest) -> SourceAnswer {
         var url = request.expanded()
-        if request.kind == .folder, url.last == UInt8(ascii: "/") { SourceURL.append(request, to: &url) }
+        let isPathAlone = !url.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+        if request.kind == .folder, url.last == UInt8(ascii: "/"), isPathAlone { SourceURL.append(request, to: &url) }
         let namesHost = request.written.starts(with: "//".utf8)
         let location = namesHost ? url : RedirectSource.keepingHost(url)
         // A path stays on the host that was asked.

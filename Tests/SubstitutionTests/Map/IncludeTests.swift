@@ -132,6 +132,53 @@ struct IncludeTests {
         #expect(options[3] == options[4] && options[2] != options[3])
     }
 
+    @Test("where there is an error, all files that were read are told, since the mistake may be in any of them")
+    func filesTried() throws {
+        let result = loadFiles([
+            "substitutions.yaml": "include: [a.yaml, b.yaml, gone.yaml]\nsubstitutions: {}",
+            "a.yaml": "substitutions: { \"http://h/a/\": { sqlite: s.db, writes: memory } }",
+            "b.yaml": "substitutions: { \"http://h/b/\": { sqlite: s.db, writes: file } }",
+        ])
+        #expect(result.map == nil && result.diagnostics.map(\.diagnostic.file) == ["b.yaml", "substitutions.yaml"])
+        #expect(
+            result.filesTried == [
+                "/maps/substitutions.yaml", "/maps/a.yaml", "/maps/b.yaml", "/maps/gone.yaml",
+            ])
+    }
+
+    @Test("files whose names are the same to readers alone are two")
+    func equivalentNames() throws {
+        let names = ["caf\u{e9}.yaml", "cafe\u{301}.yaml"]
+        var files = memoryFiles([:])
+        files.read = { path, _ in
+            let number = names.firstIndex { path.utf8.elementsEqual("/maps/\($0)".utf8) } ?? 0
+            let text = "substitutions: { \"http://h/\(number)\": { text: x } }"
+            return .success(MapFileContents(bytes: Array(text.utf8)))
+        }
+        let result = SubstitutionMap.load(files: names, options: MapLoadOptions(fileSystem: files))
+        let map = try #require(result.map)
+        #expect(map.fileCount == 2 && map.ruleCount == 2)
+    }
+
+    @Test("a conflict about a database names the rule that says otherwise, in the file where it is")
+    func conflictPlace() {
+        let result = loadFiles([
+            "substitutions.yaml": "include: [b.yaml]\nsubstitutions:\n  http://h/a/: { sqlite: s.db }\n",
+            "b.yaml": """
+            # one
+            # two
+            substitutions:
+              http://h/b/: { sqlite: s.db, writes: memory, seed: a.sql }
+              http://h/c/: { sqlite: s.db, writes: file, seed: b.sql }
+            """,
+        ])
+        #expect(
+            result.diagnostics.map(\.diagnostic.headline) == [
+                "b.yaml:5:3: error: s.db has 'writes: memory' in line 4",
+                "b.yaml:5:3: error: s.db has other seeds in line 4",
+            ])
+    }
+
     @Test("an include loop is an error with its chain")
     func loop() {
         let result = loadFiles([

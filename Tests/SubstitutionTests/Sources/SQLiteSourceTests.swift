@@ -1,3 +1,4 @@
+import Database
 import Testing
 
 @testable import Substitution
@@ -12,6 +13,7 @@ import Testing
         ("http://h/*/a", "{ sqlite: a.db, resource: products/$2 }", "error: the key has no capture $2"),
         ("http://h/a", "{ sqlite: a.db, resource: \"p/${x}\" }", "error: the key has no capture ${x}"),
         ("http://h/*/a", "{ sqlite: a.db, sql: SELECT $2 AS x }", "error: the key has no capture $2"),
+        ("http://h/*/a", "{ sqlite: a.db, sql: SELECT $01 AS x }", "error: the key has no capture $01"),
         ("http://h/a", "{ sqlite: a.db }", "error: one URL needs 'resource' or 'sql'"),
         (
             "http://h/a/", "{ sqlite: a.db, columns: 5 }",
@@ -36,6 +38,21 @@ import Testing
         let posting = rule.replacing("HEAD, POST", with: "POST").replacing("HEAD", with: "POST")
             .replacing("GET", with: "POST")
         #expect(headlines("substitutions:\n  http://h/a: \(posting)\n").isEmpty)
+    }
+
+    @Test func `What defaults say of writes is for no template`() throws {
+        let map = try map(
+            """
+            defaults: { writes: memory, tables: [t] }
+            substitutions:
+              http://h/a: { template: t.html, sqlite: a.db }
+              http://h/b/: { sqlite: b.db }
+              http://h/c: { sqlite: b.db, sql: SELECT 2 AS a }
+            """)
+        let settings = map.rules.map(\.options.database)
+        #expect(settings.map { $0?.rule.writes } == [.off, .memory, .memory])
+        #expect(settings.map { $0?.rule.tables == nil } == [true, false, false])
+        #expect(settings[0]?.rule.statement == nil && settings[2]?.rule.statement != nil)
     }
 
     @Test(arguments: ["seed: s.sql", "columns: { t.a: json }"])

@@ -229,11 +229,13 @@ struct SourceTests {
         arguments: [
             ("http://h/a?x", "redirect http://o/x"), ("http://h/b/c?x", "redirect http://o/y/c?x"),
             ("http://h/c/d", "redirect http://o/one"), ("http://h/d/e", "redirect /f/e#g"),
+            ("http://h/g/h?x", "redirect https://o/#/"), ("http://h/i/j?x", "redirect https://o/?to=/"),
         ])
     func redirect(_ url: String, _ expected: String) throws {
         let map = try rules(
             "http://h/a: { redirect: \"http://o/x\", query: ignore }", "http://h/b/: { redirect: \"http://o/y/\" }",
-            "http://h/c/: { redirect: \"http://o/one\" }", "http://h/d/*: { redirect: \"/f/$1#g\" }")
+            "http://h/c/: { redirect: \"http://o/one\" }", "http://h/d/*: { redirect: \"/f/$1#g\" }",
+            "http://h/g/: { redirect: \"https://o/#/\" }", "http://h/i/: { redirect: \"https://o/?to=/\" }")
         #expect(try map.answer(url) == expected)
     }
 

@@ -78,10 +78,11 @@ extension MapStorage {
 /// Finds rules that can't share the database that they name.
 struct DatabaseConflicts {
     private struct Use {
-        let line: Int
-        let file: String
-        let writes: String
-        let seeds: [String]
+        var writes: String
+        var seeds: [String]
+        /// The rules that say so.
+        var writesRule: RuleRecord
+        var seedsRule: RuleRecord
     }
 
     private var uses: [ByBytes<String>: Use] = [:]
@@ -113,25 +114,25 @@ struct DatabaseConflicts {
             if settings.rule.statement?.isWrite == true, writes == "off" {
                 found.error("'writes' is off, and this statement writes", at: span ?? TextSpan(at: .start))
             }
-            guard let other = uses[place] else {
-                uses[place] = Use(
-                    line: Int(record.line), file: file.name, writes: writes, seeds: settings.seeds)
+            guard var other = uses[place] else {
+                uses[place] = Use(writes: writes, seeds: settings.seeds, writesRule: record, seedsRule: record)
                 continue
             }
-            let otherLine = other.file == file.name ? "line \(other.line)" : "\(other.file):\(other.line)"
+            func position(_ rule: RuleRecord) -> String {
+                rule.file == record.file ? "line \(rule.line)" : "\(storage.files[Int(rule.file)].name):\(rule.line)"
+            }
             if writes != "off", other.writes != "off", writes != other.writes {
                 found.error(
-                    "\(name) has 'writes: \(other.writes)' in \(otherLine)", at: span ?? TextSpan(at: .start))
+                    "\(name) has 'writes: \(other.writes)' in \(position(other.writesRule))",
+                    at: span ?? TextSpan(at: .start))
             }
             if !settings.seeds.isEmpty, !other.seeds.isEmpty, !settings.seeds.hasBytes(of: other.seeds) {
-                found.error("\(name) has other seeds in \(otherLine)", at: span ?? TextSpan(at: .start))
+                found.error(
+                    "\(name) has other seeds in \(position(other.seedsRule))", at: span ?? TextSpan(at: .start))
             }
-            if other.writes == "off" || other.seeds.isEmpty {
-                uses[place] = Use(
-                    line: other.writes == "off" ? Int(record.line) : other.line, file: other.file,
-                    writes: other.writes == "off" ? writes : other.writes,
-                    seeds: other.seeds.isEmpty ? settings.seeds : other.seeds)
-            }
+            if other.writes == "off" { (other.writes, other.writesRule) = (writes, record) }
+            if other.seeds.isEmpty { (other.seeds, other.seedsRule) = (settings.seeds, record) }
+            uses[place] = other
         }
     }
 }

@@ -72,6 +72,25 @@ struct DatabaseOptions: Hashable, Sendable {
     var statements: [NamedStatement]?
     var isInline: Bool?
 
+    /// Those that a kind of source has a use for: `writes` of `defaults` is for no template. `sql` is one statement for
+    /// `sqlite`, and several for templates.
+    func limited(to companions: Set<CompanionName>) -> DatabaseOptions {
+        var kept = self
+        if !companions.contains(.resource) { kept.resource = nil }
+        if !companions.contains(.tables) { kept.tables = nil }
+        if !companions.contains(.keys) { kept.keys = nil }
+        if !companions.contains(.columns) { kept.forms = nil }
+        if !companions.contains(.writes) { kept.writes = nil }
+        if !companions.contains(.seed) { kept.seeds = nil }
+        if !companions.contains(.origins) { kept.origins = nil }
+        if !companions.contains(.unknownParameters) { kept.ignoresUnknownParameters = nil }
+        if !companions.contains(.limits) { kept.limits = DatabaseLimits() }
+        if !companions.contains(.result) { (kept.sql, kept.result) = (nil, nil) }
+        if !companions.contains(.values) { (kept.values, kept.statements) = (nil, nil) }
+        if !companions.contains(.sqlite) { kept.path = nil }
+        return kept
+    }
+
     /// These options over those that `defaults` of the file gives.
     func over(_ defaults: DatabaseOptions?) -> DatabaseOptions {
         guard let defaults else { return self }
