@@ -24,12 +24,8 @@ extension ArchiveCandidates {
             let best = scores.max() ?? 0
             remaining = zip(remaining, scores).filter { $0.1 == best }.map(\.0)
         }
-        keepBest { entry in
-            -entry.vary.count { name in request.values(name) != entry.fields.filter { $0.name == name }.map(\.value) }
-        }
-        keepBest { entry in
-            entry.fields.count { field in request.fields.contains { $0.name == field.name && $0.value == field.value } }
-        }
+        keepBest { -$0.differingFields(of: request) }
+        keepBest { $0.equalFields(of: request) }
         return remaining.map(\.number)
     }
 

@@ -4,7 +4,7 @@ public import HTTPSemantics
 /// What tells entries of one URL apart: the recorded request's fields and body, and what the response says of both.
 public struct EntryDetails: Sendable {
     public let number: Int
-    /// Names in lower case; those that say nothing of what is asked for are left out.
+    /// Names in lower case; those that say nothing of what is asked for are there only if Vary names them.
     let fields: [(name: [UInt8], value: [UInt8])]
     /// The names in Vary, in lower case.
     let vary: [[UInt8]]
@@ -16,6 +16,11 @@ public struct EntryDetails: Sendable {
 
     init(_ number: Int, _ exchange: RecordedExchange, isPartial: Bool) {
         self.number = number
+        var named: [[UInt8]] = []
+        for name in EntryDetails.variedNames(exchange) where named.count < 64 && !named.contains(name) {
+            named.append(name)
+        }
+        vary = named
         var fields: [(name: [UInt8], value: [UInt8])] = []
         var type: [UInt8] = []
         var range: [UInt8]?
@@ -23,7 +28,7 @@ public struct EntryDetails: Sendable {
             let name = field.name.map(\.asciiLowercased)
             if name.elementsEqual("range".utf8) { range = field.value }
             if name.elementsEqual("content-type".utf8) { type = field.value }
-            if !EntryDetails.saysNothing(name) { fields.append((name, field.value)) }
+            if !EntryDetails.saysNothing(name) || named.contains(name) { fields.append((name, field.value)) }
         }
         // Some writers leave out the field that tells how a body is to be compared.
         if type.isEmpty { type = exchange.requestType }
@@ -32,11 +37,6 @@ public struct EntryDetails: Sendable {
             range = Array("bytes=\(numbers[0])-\(numbers[1])".utf8)
         }
         self.range = isPartial ? range : nil
-        var named: [[UInt8]] = []
-        for name in EntryDetails.variedNames(exchange) where named.count < 64 && !named.contains(name) {
-            named.append(name)
-        }
-        vary = named
         // A larger body is not compared, and equals any.
         let isCompared = (exchange.requestBody?.count ?? 0) <= EntryDetails.comparedBytes
         body = exchange.requestBody.map { ComparedBody(isCompared ? $0 : [], type: type, isTooLarge: !isCompared) }
@@ -66,7 +66,30 @@ public struct EntryDetails: Sendable {
     /// and connections, and those that tell who asks.
     static func saysNothing(_ name: [UInt8]) -> Bool { silent.contains(name) }
 
-    private static func isUnvaried(_ name: [UInt8]) -> Bool {
+    /// The fields of Vary of which the request has not what was recorded.
+    func differingFields(of request: ArchiveRequest) -> Int {
+        vary.count { name in
+            let recorded = fields.filter { $0.name == name }
+            let asked = request.fields.filter { $0.name == name }
+            return recorded.count != asked.count
+                || !zip(recorded, asked).allSatisfy { EntryDetails.equals($0.value, $1.value) }
+        }
+    }
+
+    /// The fields that say what is asked for, and that the request has as they were recorded.
+    func equalFields(of request: ArchiveRequest) -> Int {
+        fields.count { field in
+            !EntryDetails.saysNothing(field.name)
+                && request.fields.contains { $0.name == field.name && EntryDetails.equals(field.value, $0.value) }
+        }
+    }
+
+    /// What a recorder has taken out equals any value.
+    private static func equals(_ recorded: [UInt8], _ asked: [UInt8]) -> Bool {
+        recorded == asked || recorded == ParameterRules.redactedValue
+    }
+
+    static func isUnvaried(_ name: [UInt8]) -> Bool {
         ["accept-encoding", "cookie", "user-agent"].contains { $0.utf8.elementsEqual(name) }
     }
 
@@ -82,6 +105,7 @@ public struct EntryDetails: Sendable {
 
 /// A request as far as entries of one URL are told apart by it.
 public struct ArchiveRequest: Sendable {
+    /// Names in lower case.
     let fields: [(name: [UInt8], value: [UInt8])]
     let range: [UInt8]?
     let isHead: Bool
@@ -101,7 +125,7 @@ public struct ArchiveRequest: Sendable {
             let value = fields.withValue(line) { Array($0) }
             if name.elementsEqual("range".utf8) { range = value }
             if name.elementsEqual("content-type".utf8) { type = value }
-            if !EntryDetails.saysNothing(name) { kept.append((name, value)) }
+            if !EntryDetails.isUnvaried(name) { kept.append((name, value)) }
         }
         self.fields = kept
         self.range = range
@@ -109,6 +133,4 @@ public struct ArchiveRequest: Sendable {
         self.body = body.map { ComparedBody($0, type: type) }
         equalsAny = isTooLarge
     }
-
-    func values(_ name: [UInt8]) -> [[UInt8]] { fields.filter { $0.name == name }.map(\.value) }
 }

@@ -330,6 +330,23 @@ struct ArchiveMatchingTests {
             try stage.find("https://a.example/", fields: [("Accept-Language", "de"), ("X-A", "1")]) == "#3, #4")
     }
 
+    @Test(
+        "Fields that tell who asks count where Vary names them, and what was taken out equals any value",
+        arguments: ["Authorization", "X-Api-Key", "Via"])
+    func varied(_ name: String) throws {
+        let vary = [("Vary", "Accept-Encoding, \(name)")]
+        let stage = try ArchiveStage([
+            Recorded("https://a.example/").with(fields: [], answer: vary),
+            Recorded("https://a.example/").with(fields: [(name, "REDACTED")], answer: vary),
+            Recorded("https://a.example/").with(fields: [(name, "known")], answer: vary),
+        ])
+        #expect(try stage.find("https://a.example/") == "#1")
+        #expect(try stage.find("https://a.example/", fields: [(name, "any")]) == "#2")
+        // One value more than any has: the one that says something of what is asked for tells them apart still.
+        let two = try stage.find("https://a.example/", fields: [(name, "any"), (name, "other")])
+        #expect(two == (name == "X-Api-Key" ? "#2" : "#1, #2, #3"))
+    }
+
     @Test("Why there is none: the first reason that holds")
     func reasons() throws {
         let stage = try ArchiveStage([
