@@ -116,8 +116,12 @@ struct RecordTests {
             // And one that was killed while it put the list into its order.
             try stage.folder.write("r.new/recording.yaml.recording-part", "a part")
         }
+        let list = stage.folder.at(name == "r/" ? "r/recording.yaml" : name)
+        #expect(chmod(list, 0o640) == 0)
         let second = try stage.fetch(name, ["--mode", "all"], "/c")
         #expect(second.status == 0 && second.output == "200 ")
+        var status = stat()
+        #expect(stat(list, &status) == 0 && status.st_mode & 0o777 == 0o640, "those who may read it stay the same")
         #expect(second.errorLines == ["subproxy: recorded 1 exchange of 1 host (10 bytes) to \(name)"])
         #expect(try stage.counts(name) == "1 entry, 1 usable")
         let text = try stage.text(name)
@@ -486,6 +490,8 @@ struct RecordTests {
         binary.process.send(SIGTERM)
         try binary.process.finish()
         #expect(try !stage.text("r").contains("planted"))
+        let list = try stage.folder.text(of: "r/recording.yaml")
+        #expect(!list.contains("If-Modified-Since") && list.contains("X-Mine") && list.contains("If-None-Match: \"*\""))
     }
 
     @Test("A replay has the status, fields and bodies of the origin, in each format", arguments: Stage.kinds)

@@ -15,6 +15,12 @@ public struct RecordedField: Sendable, Equatable {
         name.count == other.utf8CodeUnitCount
             && other.withUTF8Buffer { zip($0, name).allSatisfy { $0 | 0x20 == $1 | 0x20 || $0 == $1 } }
     }
+
+    /// Whether it holds for the body's bytes alone, with their content codings (RFC 9530; Content-MD5 of RFC 2616, Digest
+    /// of RFC 3230).
+    public var isDigest: Bool {
+        isNamed("content-md5") || isNamed("digest") || isNamed("content-digest") || isNamed("repr-digest")
+    }
 }
 
 /// A recorded request and its response, without the response's body, which ``Archive/openBody(_:)`` reads.

@@ -27,10 +27,7 @@ enum HARResponseRules {
         if begins(start, as: codings) || OutgoingFields.isFromWithin(response.status, response.fields.contentRange) {
             return (fields, codings)
         }
-        fields.removeAll {
-            $0.isNamed("content-encoding") || $0.isNamed("content-md5") || $0.isNamed("digest")
-                || $0.isNamed("content-digest") || $0.isNamed("repr-digest")
-        }
+        fields.removeAll { $0.isNamed("content-encoding") || $0.isDigest }
         return (fields, [])
     }
 

@@ -4,6 +4,8 @@ import YAML
 enum JSONInYAML {
     /// The most bytes that are written so.
     static let limit = 16_384
+    /// How many levels of the list it stands in: the list, an entry, its request.
+    private static let levels = 3
 
     /// - Returns: nil where the text is no JSON, or doesn't read from the YAML as the same bytes.
     static func flow(_ json: [UInt8]) -> [UInt8]? {
@@ -16,7 +18,10 @@ enum JSONInYAML {
         } catch {
             return nil
         }
-        guard let node = try? YAMLNode.parse(yaml), let again = try? node.jsonBytes(), again == json else { return nil }
+        var limits = YAMLLimits()
+        limits.nestingDepth -= levels
+        guard let node = try? YAMLNode.parse(yaml, limits: limits), let again = try? node.jsonBytes(), again == json
+        else { return nil }
         return yaml
     }
 

@@ -47,7 +47,7 @@ enum RecordingEntry {
         }
         if let file {
             members.append(Array("file: ".utf8) + value(file, in: .flow))
-        } else if let body = exchange.requestBody {
+        } else if let body = exchange.requestBody, !body.isEmpty {
             members.append(inline(body))
         }
         guard !members.isEmpty else { return nil }
@@ -86,7 +86,8 @@ enum RecordingEntry {
     private static let timed: Set<[UInt8]> = Set(
         [
             "date", "age", "expires", "via", "cache-status", "proxy-status", "server-timing", "x-runtime",
-            "x-response-time", "x-timer",
+            "x-response-time", "x-process-time", "x-timer", "x-envoy-upstream-service-time",
+            "x-kong-upstream-latency", "x-kong-proxy-latency", "x-kong-response-latency",
         ].map { Array($0.utf8) })
 
     /// When the response was made, in Unix seconds: by its own clock, else by the recorder's.
@@ -119,14 +120,15 @@ enum RecordingEntry {
         return RecordedField(field.name, Array(kept.joined(separator: [UInt8(ascii: ";")])))
     }
 
-    /// The seconds from a time to a cookie's date; nil for a date that is over, and for one beyond the 400 days for which
-    /// browsers keep a cookie (RFC 6265bis §5.5): such a date is the same each time.
+    /// The seconds from a time to a cookie's date: 0 for a date that is over, which removes the cookie (RFC 6265 §5.2.2),
+    /// and at most the 400 days for which browsers keep one (RFC 6265bis §5.5). Nil for what is no date.
     ///
     /// Two clocks are read, one behind the other: what is within two seconds of whole minutes is those.
     private static func lifetime(until expires: some Sequence<UInt8>, from time: Int64) -> Int64? {
         guard let end = CookieDate.parse(Array(expires)) else { return nil }
-        let (seconds, overflow) = end.subtractingReportingOverflow(time)
-        guard !overflow, seconds > 0, seconds <= 400 * 86_400 else { return nil }
+        let (difference, overflow) = end.subtractingReportingOverflow(time)
+        guard !overflow else { return nil }
+        let seconds = min(max(difference, 0), 400 * 86_400)
         let whole = (seconds + 30) / 60 * 60
         return whole > 0 && abs(whole - seconds) <= 2 ? whole : seconds
     }

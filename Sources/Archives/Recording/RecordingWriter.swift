@@ -121,7 +121,7 @@ public struct RecordingWriter {
         if let request = exchange.requestBody, request.count > RecordingWriter.inlineMost {
             let type = Redaction.type(exchange.requestFields)
             let stream = MemoryStream(request)
-            requestFile = try store(stream, exchange, type: type, mark: RecordingWriter.requestMark)
+            requestFile = try store(stream, &exchange, type: type, mark: RecordingWriter.requestMark)
         }
         try add(RecordingEntry.text(exchange, place, requestBody: requestFile))
         count += 1
@@ -208,7 +208,7 @@ public struct RecordingWriter {
         }
         if !exchange.body.codings.isEmpty {
             do throws(RecordingFailure) {
-                let path = try store(try decoded(exchange.body, body), exchange, type: type)
+                let path = try store(try decoded(exchange.body, body), &exchange, type: type)
                 exchange.removeCodings()
                 return path
             } catch {
@@ -217,7 +217,7 @@ public struct RecordingWriter {
         }
         var plain = RecordedBody()
         plain.storedBytes = exchange.body.storedBytes
-        return try store(try decoded(plain, body), exchange, type: type)
+        return try store(try decoded(plain, body), &exchange, type: type)
     }
 
     private func decoded(
@@ -235,12 +235,15 @@ public struct RecordingWriter {
     ///
     /// - Returns: the file's path; nil for an empty body.
     private mutating func store(
-        _ stream: any BodyStream, _ exchange: RecordedExchange, type: [UInt8], mark: String = ""
+        _ stream: any BodyStream, _ exchange: inout RecordedExchange, type: [UInt8], mark: String = ""
     ) throws(RecordingFailure) -> [UInt8]? {
         var source = BodySource(stream)
         let isIndented = mark.isEmpty && isIndented(exchange)
         var bytes = try source.read(isIndented ? RecordingWriter.indentedMost : RecordingWriter.memory)
-        if isIndented, !source.isMore { bytes = JSONIndentation.indented(bytes) ?? bytes }
+        if isIndented, !source.isMore, let indented = JSONIndentation.indented(bytes), indented != bytes {
+            bytes = indented
+            exchange.removeDigests()
+        }
         guard !bytes.isEmpty else { return nil }
         var digest = SHA256()
         digest.update(data: bytes)
@@ -388,9 +391,10 @@ extension RecordedExchange {
     /// Says that the body has been decoded.
     public mutating func removeCodings() {
         body.codings = []
-        fields.removeAll { field in
-            field.isNamed("content-encoding") || field.isNamed("content-md5") || field.isNamed("digest")
-                || field.isNamed("content-digest")
-        }
+        fields.removeAll { $0.isNamed("content-encoding") }
+        removeDigests()
     }
+
+    /// Takes out the digests of a body that is another now.
+    public mutating func removeDigests() { fields.removeAll { $0.isDigest } }
 }

@@ -84,6 +84,8 @@ struct SortedList {
     private var names: [[UInt8]: [UInt8]] = [:]
     /// Files that requests name, in whose lines less can be written without quotes.
     private var requested: Set<[UInt8]> = []
+    /// That of the list that was written last.
+    private var lock: RecordingLock?
 
     /// - Parameter head: what stands before the entries that are sorted.
     init(root: CInt, path: String, head: ArraySlice<UInt8>) {
@@ -204,14 +206,15 @@ struct SortedList {
         return linkat(from.folder, from.name, to.folder, to.name, 0) == 0
     }
 
-    private func replace(by bytes: [UInt8]) throws {
+    private mutating func replace(by bytes: [UInt8]) throws {
         var status = stat()
         guard stat(path, &status) == 0 else { throw RecordingFailure.system(SystemError()) }
         let scratch = path + ".recording-part"
         unlink(scratch)
         let descriptor = open(scratch, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0o7777)
         guard descriptor >= 0 else { throw RecordingFailure.system(SystemError()) }
-        defer { close(descriptor) }
+        // A recorder that opens it as soon as it is there waits for the end of the sorting.
+        let lock = RecordingLock(descriptor)
         do throws(SystemError) { try RecordingFiles.write(bytes, to: descriptor) } catch {
             unlink(scratch)
             throw RecordingFailure.system(error)
@@ -221,5 +224,18 @@ struct SortedList {
             unlink(scratch)
             throw RecordingFailure.system(failure)
         }
+        self.lock = lock
     }
+}
+
+/// The lock of a list, by which other recorders know that it is written; it ends with this, which closes the descriptor.
+private final class RecordingLock {
+    private let descriptor: CInt
+
+    init(_ descriptor: CInt) {
+        self.descriptor = descriptor
+        _ = flock(descriptor, LOCK_EX | LOCK_NB)
+    }
+
+    deinit { close(descriptor) }
 }

@@ -224,11 +224,7 @@ struct WARCReader: ArchiveReader {
             isMore = try body.read(ContentCoding.telling, into: &start)
         }
         guard coding.isWrong(for: start, isWhole: !isMore) else { return }
-        exchange.body.codings = []
-        exchange.fields.removeAll {
-            $0.isNamed("content-encoding") || $0.isNamed("content-md5") || $0.isNamed("digest")
-                || $0.isNamed("content-digest")
-        }
+        exchange.removeCodings()
     }
 
     private func addRequest(_ place: RecordPlace, to exchange: inout RecordedExchange) throws(ArchiveProblem) {

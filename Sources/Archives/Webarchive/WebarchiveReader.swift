@@ -140,10 +140,7 @@ extension WebarchiveReader.Resource {
     var fields: [RecordedField] {
         var fields = response.map { $0.isHTTP ? $0.fields : [] } ?? []
         if fields.contains(where: { $0.isNamed("Content-Encoding") }) {
-            fields.removeAll {
-                $0.isNamed("Content-Encoding") || $0.isNamed("Content-MD5") || $0.isNamed("Digest")
-                    || $0.isNamed("Content-Digest")
-            }
+            fields.removeAll { $0.isNamed("content-encoding") || $0.isDigest }
         }
         if let type, !fields.contains(where: { $0.isNamed("Content-Type") }) {
             fields.append(RecordedField(Array("Content-Type".utf8), contentType(type)))

@@ -44,8 +44,7 @@ extension RecordedField {
     ///
     /// - Parameter decoded: whether the body was recorded with a content coding, and is sent without it.
     func sent(decoded: Bool) -> RecordedField? {
-        let isOfBytes = isNamed("content-md5") || isNamed("digest") || isNamed("content-digest")
-        guard !isNamed("content-encoding"), !isNamed("accept-ranges"), !(decoded && isOfBytes) else { return nil }
+        guard !isNamed("content-encoding"), !isNamed("accept-ranges"), !(decoded && isDigest) else { return nil }
         // The recorded tag is that of the coded bytes.
         guard decoded, isNamed("etag"), value.count > 1, value.last == UInt8(ascii: "\"") else { return self }
         return RecordedField(name, value.dropLast() + Array(";decoded\"".utf8))

@@ -28,8 +28,10 @@ public struct PackedExchange: Sendable {
     public var startedAt: UInt64 = 0
     public var answeredAt: UInt64 = 0
 
-    /// - Parameter asked: the URL that the client has asked for.
-    init(_ head: RequestHead, asked: TargetURI) {
+    /// - Parameters:
+    ///   - asked: the URL that the client has asked for.
+    ///   - isUnvalidated: whether If-None-Match and If-Modified-Since are not sent on.
+    init(_ head: RequestHead, asked: TargetURI, isUnvalidated: Bool) {
         isHead = head.method == .head
         // The response's head has room too.
         texts.reserveCapacity(1024 + head.fields.bytes.readableBytes)
@@ -39,7 +41,10 @@ public struct PackedExchange: Sendable {
         asked.withBytes { texts.append(contentsOf: $0.prefix(asked.pathStart)) }
         texts.append(contentsOf: target)
         let hopByHop = HopByHop(head.fields)
-        append(head.fields) { !hopByHop.isConnectionLevel($0) }
+        append(head.fields) { line in
+            if isUnvalidated, line.name == .ifNoneMatch || line.name == .ifModifiedSince { return false }
+            return !hopByHop.isConnectionLevel(line)
+        }
         responseStart = texts.count
     }
 

@@ -273,7 +273,7 @@ extension LoopContext {
                 preconditions: recorder != nil && isRetrieval ? .unvalidated : .asReceived, isRecorded: recorder != nil),
             over: connections(for: request, of: client), loop: self, clientIsLocal: client.isLocal)
         guard let recorder else { return transfer }
-        var exchange = PackedExchange(request.head, asked: asked)
+        var exchange = PackedExchange(request.head, asked: asked, isUnvalidated: isRetrieval)
         exchange.time = Int64(clamping: wallNanoseconds() / 1_000_000)
         return RecordedTransfer(transfer, exchange, hasBody: request.hasBody, by: recorder, loop: self)
     }

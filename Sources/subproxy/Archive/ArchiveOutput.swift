@@ -152,7 +152,7 @@ struct ArchiveOutput {
             return false
         }
         guard isFolder, ArchiveOutput.exists(name, nil) else {
-            keepPermissions()
+            KeptPermissions.copy(from: name, to: scratch)
             return rename(scratch, name) == 0
         }
         // Something else may have come into it.
@@ -168,32 +168,9 @@ struct ArchiveOutput {
             // Not every file system has hard links.
             guard link(rules.old, rules.new) == 0 || ArchiveOutput.copy(rules.old, to: rules.new) else { return false }
         }
-        keepPermissions()
-        keepPermissions(of: "/recording.yaml")
+        KeptPermissions.copy(from: name, to: scratch)
+        KeptPermissions.copy(from: name + "/recording.yaml", to: scratch + "/recording.yaml")
         return exchange()
-    }
-
-    /// Gives what is written the permissions and the group of what it replaces, and if this is root its owner.
-    ///
-    /// - Parameter part: a name within the folder, with a slash before it.
-    private func keepPermissions(of part: String = "") {
-        var (old, new) = (stat(), stat())
-        guard stat(name + part, &old) == 0 else { return }
-        // By its descriptor, and what this user has just made alone: who may write to the folder, too, could put another
-        // file there, or a link to one.
-        let descriptor = open(scratch + part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        defer { close(descriptor) }
-        guard fstat(descriptor, &new) == 0, new.st_uid == geteuid() else { return }
-        let isFolder = new.st_mode & S_IFMT == S_IFDIR
-        guard isFolder || new.st_nlink == 1 else { return }
-        var mode = old.st_mode & (isFolder ? 0o7777 : 0o777)
-        if fchown(descriptor, old.st_uid, old.st_gid) != 0, fchown(descriptor, uid_t.max, old.st_gid) != 0 {
-            // Who is in either group, or in none, may do what both the group and all others might.
-            let common = mode & (mode >> 3) & 0o007
-            mode = mode & ~0o077 | common << 3 | common
-        }
-        fchmod(descriptor, mode)
     }
 
     /// - Returns: false with errno where that can't be done.

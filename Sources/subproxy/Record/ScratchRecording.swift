@@ -69,6 +69,7 @@ struct ScratchRecording {
         if !hasOldEntries, Self.exists(isFolder ? target + "/recording.yaml" : target) {
             return "a recording has come there meanwhile"
         }
+        keepPermissions(of: isFolder ? "/recording.yaml" : "")
         guard isFolder, Self.exists(target) else { return rename(path, target) == 0 ? nil : SystemError().text }
         // What has changed while it was recorded.
         if let reason = KeptFiles(of: target).link(into: path) { return reason }
@@ -83,6 +84,14 @@ struct ScratchRecording {
         }
         remove()
         return nil
+    }
+
+    /// - Parameter part: a name within the folder, with a slash before it.
+    private func keepPermissions(of part: String) {
+        var status = stat()
+        // What nobody else may read holds what the old one did not: all that was sent.
+        guard stat(path + part, &status) == 0, status.st_mode & 0o077 != 0 else { return }
+        KeptPermissions.copy(from: target + part, to: path + part)
     }
 
     private func exchangeFiles() -> String? {

@@ -172,7 +172,7 @@ struct RecordingTests {
             #expect(read.method == exchange.method && read.url == exchange.url && read.status == exchange.status)
             #expect(read.fields == exchange.fields, "\(index)")
             #expect(read.requestFields == exchange.requestFields)
-            #expect(read.requestBody == exchange.requestBody)
+            #expect((read.requestBody ?? []) == (exchange.requestBody ?? []))
             #expect(read.body.isMissing == exchange.body.isMissing)
             #expect(try archive.body(index) == body)
         }
@@ -300,8 +300,13 @@ struct RecordingTests {
             ("a=1; Path=/; expires=Tue, 24-Nov-2026 04:59:59 GMT", "a=1; Max-Age=86400; Path=/"),
             ("a=1; Expires=Tue, 24 Nov 2026 05:00:07 GMT", "a=1; Max-Age=86407"),
             ("a=1; Expires=Mon, 23 Nov 2026 05:00:01 GMT", "a=1; Max-Age=1"),
-            // Over, as all that delete a cookie; beyond what browsers keep; no date.
-            ("a=1; Expires=Mon, 23 Nov 2026 05:00:00 GMT", nil), ("a=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT", nil),
+            // Over, as all that delete a cookie.
+            ("a=1; Expires=Mon, 23 Nov 2026 05:00:00 GMT", "a=1; Max-Age=0"),
+            ("a=1; Expires=Sun, 22 Nov 2026 05:00:00 GMT", "a=1; Max-Age=0"),
+            ("a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "a=1; Max-Age=0"),
+            // Beyond what browsers keep; no date.
+            ("a=1; Expires=Thu, 23 Nov 2028 05:00:00 GMT", "a=1; Max-Age=34560000"),
+            ("a=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT", "a=1; Max-Age=34560000"),
             ("a=1; Expires=never", nil), ("a=1", nil),
         ] as [(String, String?)])
     func cookieTimes(written: String, recorded: String?) throws {
@@ -409,6 +414,49 @@ struct RecordingTests {
         #expect(
             try archive.text(0) == "{\n  \"a\": [\n    1,\n    2\n  ],\n  \"b\": {},\n  \"c\": \"{\\\"x\\\\\"\n}\n")
         #expect(try archive.text(1) == #"{"a":"#)
+    }
+
+    @Test("have no digest of a body that was indented, and that of another")
+    func digests() throws {
+        var options = RecordingOptions()
+        options.indentsJSON = true
+        var writer = try RecordingWriter(folder: path, options: options)
+        let names: [StaticString] = ["content-md5", "digest", "content-digest", "repr-digest"]
+        let fields = [("Content-Type", "application/json")] + names.map { ("\($0)", "x") }
+        try append(&writer, Self.exchange("https://a.example/a", fields: fields), "{\"a\":1}")
+        try append(&writer, Self.exchange("https://a.example/b", fields: fields), "no JSON")
+        let archive = try openRecording(path)
+        for name in names {
+            #expect(try archive.field(name, 0) == nil)
+            #expect(try archive.field(name, 1) == "x")
+        }
+    }
+
+    @Test("can be read whatever JSON a request has brought", arguments: [60, 61, 62, 63, 64, 100])
+    func deepRequests(depth: Int) throws {
+        var writer = try RecordingWriter(folder: path)
+        var exchange = Self.exchange("https://a.example/", "POST")
+        let json = String(repeating: "[", count: depth) + "1" + String(repeating: "]", count: depth)
+        exchange.requestFields = [RecordedField("Content-Type", "application/json")]
+        exchange.requestBody = Array(json.utf8)
+        try append(&writer, exchange, "")
+        try append(&writer, Self.exchange("https://a.example/other"), "")
+        #expect(try list().contains(depth > 61 ? " text: " : " json: "))
+        let archive = try openRecording(path)
+        #expect(archive.table.count == 2)
+        #expect(try archive.exchange(0).requestBody == Array(json.utf8))
+    }
+
+    @Test("have no request's body where it was empty, however it was sent")
+    func emptyRequest() throws {
+        var writer = try RecordingWriter(folder: path)
+        var exchange = Self.exchange("https://a.example/", "POST")
+        exchange.requestBody = []
+        try append(&writer, exchange, "")
+        #expect(try !list().contains("request:"))
+        try folder.write(
+            "recording.yaml", "- { url: \"http://a.example/b\", method: POST, request: { text: \"\" }, text: hi }\n")
+        #expect(try openRecording(folder.path).table[0].hasRequestBody == false)
     }
 
     @Test("have JSON as it came where indenting it would make it far longer")
