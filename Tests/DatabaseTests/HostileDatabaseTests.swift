@@ -51,6 +51,32 @@ import Testing
         #expect(try stage.session.view(for: DatabaseRule.unhurried, looks: true).tables.count == 21)
     }
 
+    @Test func `Of a row with many long values no more is written than its limit and one value`() throws {
+        let connection = try SQLiteConnection("", mode: .memory)
+        let statement = try connection.prepare(
+            "SELECT " + (0..<50).map { "zeroblob(3000) AS a\($0)" }.joined(separator: ","))
+        #expect(try statement.step())
+        for (limit, most) in [(1000, 4100), (5000, 8200), (Int.max, 200_200)] {
+            var output = JSONOutput(limit: limit)
+            for column in 0..<50 { output.append(value: statement, column, .plain) }
+            #expect(output.count <= most && output.count > min(limit, 200_000))
+        }
+        let stage = try Stage(
+            "CREATE VIEW v AS SELECT " + (0..<50).map { "zeroblob(300000) AS a\($0)" }.joined(separator: ", "))
+        let answer = stage.get("v")
+        #expect(answer.status == 400 && answer.body.contains("answer too large"), "\(answer.body.prefix(300))")
+    }
+
+    @Test func `Tables behind the name of a virtual one are hidden where they are its own`() throws {
+        let stage = try Stage(
+            """
+            CREATE VIRTUAL TABLE my_notes USING fts5(title); CREATE TABLE my_notes_extra(a); CREATE TABLE my(b);
+            CREATE TABLE MY_NOTES2(c); CREATE TABLE _x(d);
+            """)
+        let names = try stage.session.view(for: DatabaseRule.unhurried, looks: true).tables.map(\.table.name)
+        #expect(Set(names) == ["my_notes", "my_notes_extra", "my", "MY_NOTES2", "_x"])
+    }
+
     @Test func `A database with a flipped byte gives rows or an error, for each page`() throws {
         let script = """
             PRAGMA page_size=512; CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b BLOB); CREATE INDEX i ON t(a);

@@ -87,7 +87,7 @@ public final class DatabaseCheck {
         do throws(SQLiteError) {
             let connection = try SQLiteConnection("", mode: .memory)
             connection.goesOn = { guardian.goesOn() }
-            _ = try connection.integer("PRAGMA max_page_count=\(Int64(limits.memory) / 4096)")
+            _ = try connection.integer("PRAGMA max_page_count=\(max(1, limits.memory / 4096))")
             do throws(SeedError) {
                 try Seeding.run(seeds, on: connection)
             } catch {

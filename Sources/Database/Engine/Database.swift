@@ -21,6 +21,9 @@ public final class Database: @unchecked Sendable {
     let seeds: SeedSource?
     /// The bytes that a database in memory may have.
     let memoryLimit: Int
+
+    /// How many pages a database in memory may have; one at least, since 0 is no limit to SQLite.
+    func memoryPages(of size: Int64) -> Int64 { max(1, Int64(memoryLimit) / max(size, 512)) }
     /// Nanoseconds that a query runs before its thread steps back.
     let patience: UInt64
     /// Where changes go, by all the rules that name it.

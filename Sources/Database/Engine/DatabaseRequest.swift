@@ -37,7 +37,10 @@ public struct DatabaseRequest: Sendable {
     }
 
     /// Whether it may change the data.
-    public var isWrite: Bool { rule.statement.map(\.isWrite) ?? (!method.isReading && rule.writes != .off) }
+    public var isWrite: Bool {
+        guard statements.isEmpty else { return false }
+        return rule.statement.map(\.isWrite) ?? (!method.isReading && rule.writes != .off)
+    }
 
     /// What a write brings.
     public struct Body: Sendable {

@@ -266,7 +266,7 @@ final class Worker {
         do throws(SQLiteError) {
             let connection = try SQLiteConnection("", mode: .memory)
             let pageSize = try source.own("PRAGMA main.page_size") ?? 4096
-            let limit = Int64(database.memoryLimit) / max(pageSize, 512)
+            let limit = database.memoryPages(of: pageSize)
             connection.waitsForLock = { guardian.waitsForLock($0) }
             var isTooLarge = false
             do throws(SQLiteError) {
@@ -279,7 +279,7 @@ final class Worker {
                 let size = (try source.own("PRAGMA main.page_count") ?? 0) * pageSize
                 throw SQLiteError(code: 13, message: tooLarge(size))
             }
-            memory = Memory(session: try inMemory(connection, limit: limit), seeds: nil)
+            memory = Memory(session: try inMemory(connection), seeds: nil)
         } catch {
             throw .problem(
                 error.isFull ? Problem(507, "database too large", error.message) : problem(error, guardian))
@@ -289,12 +289,12 @@ final class Worker {
 
     func fillMemory(_ source: SeedSource, _ guardian: Guardian) throws(Failure) {
         let state = source.state
-        let limit = Int64(database.memoryLimit) / 4096
         let connection: SQLiteConnection
         do throws(SQLiteError) {
             connection = try SQLiteConnection("", mode: .memory)
             connection.goesOn = { guardian.goesOn() }
-            _ = try connection.integer("PRAGMA max_page_count=\(limit)")
+            // For as long as the seeds name no other size of pages.
+            _ = try connection.integer("PRAGMA max_page_count=\(database.memoryPages(of: 4096))")
         } catch {
             throw .problem(problem(error, guardian))
         }
@@ -304,7 +304,7 @@ final class Worker {
             throw .problem(error.status == 507 ? Problem(507, error.title, tooLarge(nil)) : error)
         }
         do throws(SQLiteError) {
-            memory = Memory(session: try inMemory(connection, limit: limit), seeds: state)
+            memory = Memory(session: try inMemory(connection), seeds: state)
         } catch {
             throw .problem(
                 error.isFull
@@ -314,9 +314,10 @@ final class Worker {
         database.setInMemory(true, isFixed: false)
     }
 
-    private func inMemory(_ connection: SQLiteConnection, limit: Int64) throws(SQLiteError) -> Session {
+    private func inMemory(_ connection: SQLiteConnection) throws(SQLiteError) -> Session {
         let session = try Session(connection, name: database.file.name)
-        _ = try session.own("PRAGMA main.max_page_count=\(limit)")
+        let pages = database.memoryPages(of: try session.own("PRAGMA main.page_size") ?? 4096)
+        _ = try session.own("PRAGMA main.max_page_count=\(pages)")
         return session
     }
 

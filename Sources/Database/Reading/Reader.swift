@@ -121,7 +121,7 @@ struct Reader {
         let values = view.rowValues(key: key)
         let sql = values == nil ? view.row(view.selection, key: key) : nil
         guard values != nil || sql != nil else { throw Reader.noRow(view, key) }
-        var output = JSONOutput()
+        var output = JSONOutput(limit: limits.bytes)
         var rows = 1
         try run {
             () throws(SQLiteError) in
@@ -183,7 +183,7 @@ struct Reader {
             parameters, of: view, referring: referring, ignores: { schema.rule.ignores(parameter: $0) })
         let joins = try joins(query.controls.joined, view)
         let (start, limit) = query.window(upTo: limits.rows)
-        var output = JSONOutput(capacity: 4096)
+        var output = JSONOutput(capacity: 4096, limit: limits.bytes)
         var rows = 0
         var tooLarge = false
         try run { () throws(SQLiteError) in

@@ -54,6 +54,8 @@ extension TableView {
         else {
             return false
         }
+        // Whole numbers beyond 2^53 may be the same as doubles.
+        if case .integer(let one) = given.value, case .integer(let other) = wanted.value { return one == other }
         return given.value.number == wanted.value.number
     }
 

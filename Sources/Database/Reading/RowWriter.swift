@@ -17,6 +17,8 @@ extension JSONOutput {
     /// Writes a value of the row that a statement stands at.
     @inline(__always)
     mutating func append(value statement: SQLiteStatement, _ column: Int, _ form: ValueForm) {
+        // A row may have thousands of values, each of the most that SQLite takes.
+        guard count <= limit else { return }
         switch statement.storageClass(column) {
         case .null: append("null")
         case .integer:

@@ -126,24 +126,38 @@ extension Schema {
         let list = try connection.prepare(
             "SELECT name, type, sql FROM main.sqlite_schema WHERE type IN ('table', 'view')")
         var found: [(name: String, type: String, hasRowID: Bool, isStrict: Bool)] = []
-        var virtual: [String] = []
+        var virtual: Set<String> = []
         while try list.step() {
             let name = list.string(0)
             guard !name.asciiLowercased.hasPrefix("sqlite_") else { continue }
             let sql = list.string(2)
             let isVirtual = sql.asciiUppercased.hasPrefix("CREATE VIRTUAL TABLE")
-            if isVirtual { virtual.append(name.asciiLowercased + "_") }
+            if isVirtual { virtual.insert(name.asciiLowercased) }
             let words = list.string(1) == "table" && !isVirtual ? TableOptions(sql).words : []
             found.append((name, list.string(1), !words.contains("WITHOUT"), words.contains("STRICT")))
         }
         // Shadow tables have names that begin with that of their virtual table.
+        let lengths = Set(virtual.map(\.utf8.count))
         var shown: [(name: String, type: String, hasRowID: Bool, isStrict: Bool)] = []
         for entry in found.sorted(by: { $0.name < $1.name }) {
-            let mayBeShadow = entry.type == "table" && virtual.contains { entry.name.asciiLowercased.hasPrefix($0) }
+            try Seeding.checkTime(connection)
+            let mayBeShadow = entry.type == "table" && isBehindOther(entry.name, virtual, lengths)
             if mayBeShadow, try isShadow(entry.name, connection) { continue }
             shown.append(entry)
         }
         return shown
+    }
+
+    /// Whether a name is one of others, an underline, and something more.
+    ///
+    /// - Parameter lengths: those of the others.
+    private static func isBehindOther(_ name: String, _ others: Set<String>, _ lengths: Set<Int>) -> Bool {
+        guard !others.isEmpty else { return false }
+        let name = Array(name.asciiLowercased.utf8)
+        return name.indices.contains { index in
+            name[index] == UInt8(ascii: "_") && lengths.contains(index)
+                && others.contains(String(decoding: name[..<index], as: UTF8.self))
+        }
     }
 
     /// Whether a table is part of a virtual table: a connection in defensive mode may not change it.

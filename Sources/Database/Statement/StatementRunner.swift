@@ -159,7 +159,7 @@ struct StatementRunner {
 
     private func list(_ prepared: SQLiteStatement) throws(Problem) -> DatabaseAnswer {
         let columns = try ResultColumns(prepared, rule)
-        var output = JSONOutput(capacity: 4096)
+        var output = JSONOutput(capacity: 4096, limit: rule.limits.bytes)
         var rows = 0
         var tooLarge = false
         output.append("[")
@@ -188,7 +188,7 @@ struct StatementRunner {
 
     private func one(_ prepared: SQLiteStatement) throws(Problem) -> DatabaseAnswer {
         let columns = try ResultColumns(prepared, rule)
-        var output = JSONOutput()
+        var output = JSONOutput(limit: rule.limits.bytes)
         try run { () throws(SQLiteError) in
             if try prepared.step() { columns.append(prepared, to: &output) }
             if statement.isWrite { while try prepared.step() {} }

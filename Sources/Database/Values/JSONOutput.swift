@@ -8,8 +8,11 @@ struct JSONOutput: ~Copyable {
     private var capacity: Int
     /// The number of bytes written.
     private(set) var count = 0
+    /// Values of rows are left out once there is more: who asks for a limit refuses what has more bytes.
+    let limit: Int
 
-    init(capacity: Int = 512) {
+    init(capacity: Int = 512, limit: Int = .max) {
+        self.limit = limit
         self.capacity = max(capacity, 64)
         start = .allocate(capacity: self.capacity)
     }

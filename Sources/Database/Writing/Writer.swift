@@ -268,6 +268,10 @@ struct Writer {
         _ view: TableView, _ condition: String, _ values: [SQLiteValue], kind: TableStatement.Kind? = nil
     ) throws(Problem) -> FoundRow? {
         var result: FoundRow?
+        // Its tag is that of its text, so it is read also where no answer has it.
+        let most = request.rule.limits.bytes
+        let limit = body.prefersMinimal == true ? max(most, 64 << 20) : most
+        var isTooLarge = false
         func sql() -> String {
             let extra = view.table.rowID.map { ",\(view.name).\($0)" } ?? ""
             return "SELECT \(view.selection)\(extra) FROM \(view.name) WHERE \(condition) LIMIT 1"
@@ -282,8 +286,9 @@ struct Writer {
             }
             defer { statement.reset() }
             guard try statement.step() else { return }
-            var output = JSONOutput()
+            var output = JSONOutput(limit: limit)
             output.append(row: statement, of: view)
+            isTooLarge = output.count > limit
             var found = FoundRow(row: output.bytes, key: nil, condition: condition, values: values)
             switch view.key {
             case .rowID: found.key = view.keyText([statement.value(view.forms.count)])
@@ -299,6 +304,12 @@ struct Writer {
                 found.values = view.table.primaryKey.map { statement.value($0) }
             }
             result = found
+        }
+        guard !isTooLarge else {
+            throw Problem(
+                400, "answer too large",
+                "the row has more than \(limit) bytes\(limit == most ? "; with 'Prefer: return=minimal' none are sent" : "")"
+            )
         }
         return result
     }
@@ -324,6 +335,12 @@ struct Writer {
             for (index, value) in values.enumerated() { try statement.bind(value, to: index + 1) }
             if try statement.step() { result = statement.value(0) }
             statement.reset()
+        }
+        let most = request.rule.limits.bytes
+        if case .text(let text) = result, text.count > most {
+            throw Problem(
+                400, "answer too large",
+                "'\(view.table.columns[column].name)' has more than \(most) bytes, and can't be patched in part")
         }
         return result
     }

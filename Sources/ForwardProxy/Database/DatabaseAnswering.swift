@@ -151,6 +151,12 @@ extension DatabaseAnswer {
 }
 
 extension AnswerContent.Body {
+    /// That of an answer; nil for other results.
+    init?(of result: DatabaseResult) {
+        guard case .answer(let answer, _) = result else { return nil }
+        self.init(of: answer)
+    }
+
     /// The body of a database's answer, with its entity tag.
     init(of answer: DatabaseAnswer) {
         self.init(

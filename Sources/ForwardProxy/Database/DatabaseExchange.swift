@@ -193,9 +193,11 @@ final class DatabaseExchange: Exchange {
         var asked = asked.request(body: body.bytes)
         asked.body.ruleTag = use.rule.options.headers.last { $0.name.equalsIgnoringASCIICase("etag") }?.value
         ticket = database.submit(asked) { [eventLoop = loop.eventLoop] result in
+            // On the database's thread, since the tag of a long one takes a while.
+            let content = AnswerContent.Body(of: result)
             eventLoop.execute {
                 let exchange = bound.value
-                exchange.loop.batch { exchange.take(result) }
+                exchange.loop.batch { exchange.take(result, content) }
             }
         }
         body.drop()
@@ -213,14 +215,14 @@ final class DatabaseExchange: Exchange {
         return true
     }
 
-    private func take(_ result: DatabaseResult) {
+    private func take(_ result: DatabaseResult, _ content: AnswerContent.Body? = nil) {
         guard let client else { return }
         ticket = nil
         switch result {
         case .answer(var answer, let version):
             if let made = answer.made, !isFound(made, in: answer) { answer.removeLocation() }
             if !answer.note.isEmpty { client.record?.reason = answer.note }
-            let content = AnswerContent.Body(of: answer)
+            let content = content ?? AnswerContent.Body(of: answer)
             let data = keeps ? version.flatMap { kept(answer, content, $0) } : nil
             let ready = loop.make(answer, content, use, status: answer.status, data: data)
             if data != nil { use.keep(ready) } else if asked.isRetrieval { use.forget() }

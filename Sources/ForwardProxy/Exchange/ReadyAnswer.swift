@@ -81,8 +81,9 @@ final class ReadyAnswer {
     }
 
     func wantsRefresh(_ now: UInt64) -> Bool {
+        guard !isChecking else { return false }
         if let data { return data.wantsRefresh(now) }
-        return checkedAt != .max && !isChecking && now &- checkedAt > ReadyAnswer.refreshAfter
+        return checkedAt != .max && now &- checkedAt > ReadyAnswer.refreshAfter
     }
 
     /// Writes the full response of the identity variant.

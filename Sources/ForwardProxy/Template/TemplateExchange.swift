@@ -281,22 +281,24 @@ final class TemplateExchange: Exchange {
         let used = page.page.members
         let ofHead = page.page.usesRequest ? asked.members(used) : nil
         let body = body.bytes
+        let hasTag = isRetrieval && page.page.dependency(settings.statements) != .request
         templates.countRendering()
         loop.onFilePool(
-            { () throws(TemplateFailure) -> [UInt8] in
+            { () throws(TemplateFailure) -> (bytes: [UInt8], tag: [UInt8]) in
                 let asked = ofHead.map { members in
                     MustacheValue.mapping(MustacheMapping(members + TemplateRequest.members(ofBody: body, used)))
                 }
                 do throws(TemplateError) {
-                    return try page.page.page.render(
+                    let bytes = try page.page.page.render(
                         TemplateExchange.contexts(asked, settings, rows), escaping: escaping, answerBytes: limit)
+                    return (bytes, hasTag ? ContentTag.make(bytes) : [])
                 } catch {
                     throw .template(error)
                 }
             },
             { [self] result in
                 switch result {
-                case .success(let bytes): finish(bytes, type, page, rows.isEmpty ? nil : data, hasRows: !rows.isEmpty)
+                case .success(let made): finish(made, type, page, rows.isEmpty ? nil : data, hasRows: !rows.isEmpty)
                 case .failure(let failure): fail(failure)
                 }
             })
@@ -321,8 +323,8 @@ final class TemplateExchange: Exchange {
     // MARK: The answer
 
     private func finish(
-        _ bytes: [UInt8], _ type: String, _ page: (page: TemplatePage, number: UInt64), _ data: DataState?,
-        hasRows: Bool
+        _ made: (bytes: [UInt8], tag: [UInt8]), _ type: String, _ page: (page: TemplatePage, number: UInt64),
+        _ data: DataState?, hasRows: Bool
     ) {
         // The rows may have been dropped while the page was made of them.
         guard !hasRows || resetCount == loop.proxy.databases.resetCount else { return ask() }
@@ -331,15 +333,15 @@ final class TemplateExchange: Exchange {
         var content = AnswerContent(
             bodies: [
                 AnswerContent.Body(
-                    coding: nil, etag: isOfOneRequest || !isRetrieval ? [] : ContentTag.make(bytes), lastModified: nil,
-                    size: bytes.count, bytes: ByteBuffer(bytes: bytes))
+                    coding: nil, etag: made.tag, lastModified: nil, size: made.bytes.count,
+                    bytes: ByteBuffer(bytes: made.bytes))
             ], mediaType: Array(type.utf8))
         content.isConditional = isRetrieval && !isOfOneRequest
         if isOfOneRequest { content.cacheControl = "no-store" }
         if !isOfOneRequest { content.varyingFields = page.page.fieldNames }
         let isKept =
             isRetrieval && dependency <= .url && use.rule.options.retain != .never && (data != nil || !hasRows)
-        if isKept, let room = loop.proxy.databases.kept.reserve(bytes.count) {
+        if isKept, let room = loop.proxy.databases.kept.reserve(made.bytes.count) {
             content.data = AnswerData([DataState(file, page.number, loop)] + (data.map { [$0] } ?? []), room: room)
         }
         let ready = ReadyAnswer(

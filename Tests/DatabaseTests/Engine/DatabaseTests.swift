@@ -464,6 +464,20 @@ final class Folder: Sendable {
         #expect(await ask(database, .get, "t/1").status == 200)
     }
 
+    @Test(arguments: [512, 4096, 65_536])
+    func `What seeds have made is kept within the memory, whatever size their pages have`(pageSize: Int) async throws {
+        let seeds = TestSeeds("PRAGMA page_size = \(pageSize); CREATE TABLE t(id INTEGER PRIMARY KEY, a);")
+        let database = database(seeds: SeedSource(seeds))
+        defer { database.close() }
+        var (answer, count) = ((status: 0, body: "", version: UInt64?.none), -1)
+        while count < 40, answer.status != 507 {
+            answer = await ask(
+                database, .post, "t", "{\"a\":\"\(String(repeating: "x", count: 40_000))\"}", writes: .memory)
+            count += 1
+        }
+        #expect(answer.status == 507 && count > 8, "\(count) \(answer)")
+    }
+
     @Test func `What is no database is told as what it is`() async throws {
         let file = fopen(path, "w")
         if let file { fputs(String(repeating: "no database ", count: 1000), file) }

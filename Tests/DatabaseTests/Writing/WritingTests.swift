@@ -84,6 +84,35 @@ import Testing
         #expect(answer.body.contains(#""extra":{"tags":["a","b"],"size":{"w":3},"ok":true,"new":1}"#))
     }
 
+    @Test func `What a write answers with is within the limit, or nothing is written`() throws {
+        var stage = try Stage("CREATE TABLE t(id INTEGER PRIMARY KEY, a, j JSON); INSERT INTO t VALUES(1, 'x', '{}');")
+        stage.rule.limits.bytes = 40
+        let long = String(repeating: "y", count: 60)
+        #expect(stage.send(.patch, "t/1", "{\"a\":\"\(long)\"}").status == 400)
+        #expect(stage.get("t/1").body == #"{"id":1,"a":"x","j":{}}"#)
+        let merge = "application/merge-patch+json"
+        #expect(
+            stage.send(.patch, "t/1", "{\"j\":{\"a\":\"\(long)\"}}", type: merge) { $0.prefersMinimal = true }.status
+                == 204)
+        #expect(stage.get("t/1").status == 400)
+        for (method, body) in [(.patch, #"{"a":1}"#), (.put, #"{"a":1,"j":"\#(long)"}"#), (.delete, "")]
+            as [(DatabaseRequest.Method, String)]
+        {
+            let answer = stage.send(method, "t/1", body)
+            #expect(answer.status == 400 && answer.body.contains("return=minimal"), "\(method) \(answer)")
+        }
+        // A text that GET refuses is not taken apart either.
+        let patch = stage.send(.patch, "t/1", #"{"j":{"b":1}}"#, type: merge) { $0.prefersMinimal = true }
+        #expect(patch.status == 400 && patch.body.contains("'j' has more than 40 bytes"), "\(patch)")
+        #expect(stage.send(.delete, "t/1") { $0.prefersMinimal = true }.status == 204)
+    }
+
+    @Test func `Whole numbers that are one as doubles are two keys`() throws {
+        let stage = try Stage("CREATE TABLE t(id INTEGER PRIMARY KEY, a); INSERT INTO t VALUES(9007199254740992, 'x');")
+        #expect(stage.send(.put, "t/9007199254740992", #"{"id":9007199254740993,"a":1}"#).status == 400)
+        #expect(stage.send(.put, "t/9007199254740992", #"{"id":9007199254740992,"a":1}"#).status == 200)
+    }
+
     @Test func `Preconditions are compared with the row's tag`() {
         let tag = Stage.tag(Array(stage.get("reviews/1").body.utf8))
         #expect(
