@@ -27,12 +27,12 @@ public final class ScratchFolder: Sendable {
         guard mkdtemp(&template) != nil else { throw SystemError() }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        _ = flock(descriptor, LOCK_EX | LOCK_NB)
         guard descriptor >= 0 else {
             let failure = SystemError()
             rmdir(path)
             throw failure
         }
+        _ = flock(descriptor, LOCK_EX | LOCK_NB)
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

@@ -79,5 +79,6 @@ final class CommandQueue: Sendable {
         }
     }
 
-    deinit { Glibc.close(descriptor) }
+    // Where there is none, errno says why to who asked for the queue.
+    deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
 }
