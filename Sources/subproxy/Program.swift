@@ -45,6 +45,9 @@ enum Program {
             return .usage
         }
         do {
+            if root is RootCommand.Type, let command = RootCommand.parseNamed(arguments) {
+                return try command.run(in: process)
+            }
             var command = try root.parseAsRoot(arguments)
             if let command = command as? any ProgramCommand { return try command.run(in: process) }
             try command.run()
