@@ -61,14 +61,10 @@ public final class RunningBinary: Sendable {
     /// The access log so far.
     public var log: String { process.output }
 
-    /// Bytes of memory that the process has in use (VmRSS of proc(5)).
+    /// Bytes of memory that the process has in use (`resident` of /proc/PID/statm in proc(5)).
     public var residentBytes: Int {
-        for line in RunningBinary.contents(of: "/proc/\(process.identifier)/status").split(separator: "\n")
-        where line.hasPrefix("VmRSS:") {
-            return (line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) } ?? 0)
-                * 1024
-        }
-        return 0
+        let fields = RunningBinary.contents(of: "/proc/\(process.identifier)/statm").split(separator: " ")
+        return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * sysconf(CInt(_SC_PAGESIZE))
     }
 
     /// Seconds of processor time that the process has used.

@@ -116,11 +116,12 @@ public final class ScriptedOrigin: Sendable {
         }
     }
 
-    /// An origin that answers every request with the request's body.
+    /// An origin that answers every request with the request's body, which it asks for where the client waits for that.
     ///
     /// - Throws: ``Socket/Failure/failed(_:code:)`` where no port can be listened on.
     public static func echoing(status: String = "200 OK") throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
+            if request.field("Expect") != nil { try connection.socket.send("HTTP/1.1 100 Continue\r\n\r\n") }
             let request = try connection.readBody(of: request)
             try connection.socket.send(
                 "HTTP/1.1 \(status)\r\nContent-Length: \(request.body.count)\r\n\r\n"

@@ -167,10 +167,15 @@ public final class Socket: @unchecked Sendable {
     ///
     /// - Throws: ``Failure``: `timedOut` where nothing comes in time, `failed` at a reset among others.
     public func receive(_ limit: Int = 65536) throws -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: limit)
+        try [UInt8](unsafeUninitializedCapacity: limit) { bytes, count in
+            count = try receive(into: UnsafeMutableRawBufferPointer(bytes))
+        }
+    }
+
+    private func receive(into space: UnsafeMutableRawBufferPointer, flags: CInt = 0) throws -> Int {
         while true {
-            let count = recv(descriptor, &bytes, limit, 0)
-            if count >= 0 { return Array(bytes[..<count]) }
+            let count = recv(descriptor, space.baseAddress, space.count, flags)
+            if count >= 0 { return count }
             if errno == EAGAIN { throw Failure.timedOut }
             guard errno == EINTR else { throw Failure.failed("recv", code: errno) }
         }
@@ -200,10 +205,32 @@ public final class Socket: @unchecked Sendable {
         let wanted = Array(text.utf8)
         var all: [UInt8] = []
         while true {
-            let bytes = try receive(1)
-            guard !bytes.isEmpty else { return all }
-            all += bytes
-            if all.count >= wanted.count, all.suffix(wanted.count).elementsEqual(wanted) { return all }
+            // What comes behind the text is left for the next call: so it is looked at before it is taken.
+            let seen = try [UInt8](unsafeUninitializedCapacity: 4096) { bytes, count in
+                count = try receive(into: UnsafeMutableRawBufferPointer(bytes), flags: CInt(MSG_PEEK))
+            }
+            guard !seen.isEmpty else { return all }
+            let before = all.count
+            all += seen
+            let end = Socket.end(of: wanted, in: all, from: max(0, before - wanted.count))
+            _ = try receive(exactly: (end ?? all.count) - before)
+            guard let end else { continue }
+            all.removeLast(all.count - end)
+            return all
+        }
+    }
+
+    /// Where a text ends that begins at a place or behind it; nil where there is none.
+    private static func end(of wanted: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
+        bytes.withUnsafeBytes { all in
+            guard let base = all.baseAddress, let last = wanted.last else { return nil }
+            var position = start
+            while let found = memchr(base + position, CInt(last), all.count - position) {
+                position = UnsafeRawPointer(found) - base + 1
+                guard position - start >= wanted.count else { continue }
+                if memcmp(base + position - wanted.count, wanted, wanted.count) == 0 { return position }
+            }
+            return nil
         }
     }
 

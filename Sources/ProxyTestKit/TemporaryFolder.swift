@@ -1,3 +1,4 @@
+import Basics
 public import Glibc
 
 /// A system call has failed.
@@ -41,7 +42,7 @@ public final class TemporaryFolder: Sendable {
             ? "/nonexistent" : String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    deinit { _ = try? ChildProcess.run(["rm", "-rf", path]) }
+    deinit { FolderRemoval.remove(path) }
 
     /// The path of a name in it.
     public func at(_ name: String) -> String { "\(path)/\(name)" }
@@ -52,8 +53,14 @@ public final class TemporaryFolder: Sendable {
 
     /// The text of a file in it.
     ///
-    /// - Throws: ``Socket/Failure`` where cat(1) can't be run. A file that is not there has no text.
-    public func text(of name: String) throws -> String { try ChildProcess.run(["cat", at(name)]).output }
+    /// - Throws: ``SystemCallError`` where it can't be read. A file that is not there has no text.
+    public func text(of name: String) throws -> String {
+        do { return String(decoding: try contents(at(name)), as: UTF8.self) } catch let error as SystemCallError
+            where error.code == ENOENT
+        {
+            return ""
+        }
+    }
 
     /// Writes a file in place; its path.
     ///

@@ -6,7 +6,7 @@ public enum Wait {
     /// the machine is.
     public static let limit = 300.0
 
-    /// Asks every few milliseconds until something holds.
+    /// Asks until something holds: at first each half a millisecond, and in the end each five.
     ///
     /// - Throws: ``Socket/Failure/timedOut`` when it does not in time, or what `condition` throws.
     public static func until(seconds: Double = limit, _ condition: () throws -> Bool) throws {
@@ -16,10 +16,12 @@ public enum Wait {
     /// Whether something comes to hold in time.
     public static func holds(within seconds: Double = limit, _ condition: () throws -> Bool) rethrows -> Bool {
         let start = Clock.seconds
+        var pause: useconds_t = 500
         while true {
             if try condition() { return true }
             if Clock.seconds - start > seconds { return false }
-            usleep(5000)
+            usleep(pause)
+            pause = min(pause * 2, 5000)
         }
     }
 

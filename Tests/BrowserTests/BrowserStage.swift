@@ -6,8 +6,8 @@ import Testing
 
 @testable import Browser
 
-/// Tests with a browser, one at a time: all but those that end it have the same.
-@Suite("A browser", .serialized, .withBrowsers, .program(InstalledProgram.chromium, of: "chromium"))
+/// Tests with a browser, which one test uses at a time, and then another one.
+@Suite("A browser", .withBrowsers, .ownBrowser, .program(InstalledProgram.chromium, of: "chromium"))
 enum BrowserTests {
     static var options: BrowserOptions {
         var options = BrowserOptions(executable: InstalledProgram.chromium)
@@ -16,16 +16,59 @@ enum BrowserTests {
         return options
     }
 
-    /// The browser of all tests; they come one at a time.
-    nonisolated(unsafe) private static var session: BrowserSession?
+    /// The browser of the test, unless it ends it.
+    static func shared() throws -> BrowserSession { try #require(own).session() }
 
-    static func shared() throws -> BrowserSession {
-        if let session { return session }
-        let new = try BrowserSession(options, interruption: BrowserInterruption())
-        session = new
-        atexit { BrowserTests.session?.close() }
-        return new
+    @TaskLocal fileprivate static var own: OneTestsBrowser?
+}
+
+/// The browser that a test has, from when it asks for it.
+private final class OneTestsBrowser: @unchecked Sendable {
+    // Unchecked: a test asks on one thread.
+    private var held: BrowserSession?
+
+    private struct Idle: @unchecked Sendable { let session: BrowserSession }
+
+    /// Those that no test has.
+    private static let idle = Mutex<[Idle]>([])
+    private static let ending: Void = {
+        atexit {
+            for browser in OneTestsBrowser.idle.withLock({ $0 }) { browser.session.close() }
+        }
+    }()
+
+    func session() throws -> BrowserSession {
+        if let held { return held }
+        _ = OneTestsBrowser.ending
+        let session =
+            try OneTestsBrowser.idle.withLock { $0.popLast() }?.session
+            ?? BrowserSession(BrowserTests.options, interruption: BrowserInterruption())
+        held = session
+        return session
     }
+
+    func giveBack() {
+        guard let held else { return }
+        let idle = Idle(session: held)
+        OneTestsBrowser.idle.withLock { $0.append(idle) }
+    }
+}
+
+/// Gives each test a browser of its own.
+private struct OwnBrowser: TestTrait, SuiteTrait, TestScoping {
+    var isRecursive: Bool { true }
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        let own = OneTestsBrowser()
+        defer { own.giveBack() }
+        try await BrowserTests.$own.withValue(own) { try await function() }
+    }
+}
+
+extension Trait where Self == OwnBrowser {
+    fileprivate static var ownBrowser: OwnBrowser { OwnBrowser() }
 }
 
 /// A site on loopback, whose documents a test may replace by frozen ones.

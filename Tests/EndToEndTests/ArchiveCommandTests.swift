@@ -3,7 +3,7 @@ import ProxyTestKit
 import Testing
 
 /// `archive list`, `archive cat` and `archive convert`.
-@Suite("Commands on archives")
+@Suite("Commands on archives", .onThreads)
 struct ArchiveCommandTests {
     private let folder = TemporaryFolder()
 

@@ -14,7 +14,7 @@ private let twoRules = """
 
     """
 
-@Suite("The command line")
+@Suite("The command line", .onThreads)
 struct CommandLineTests {
     @Test(
         "Help and version go to standard output, and the status is 0",
@@ -396,7 +396,7 @@ struct CommandLineTests {
     }
 }
 
-@Suite("subproxy run")
+@Suite("subproxy run", .onThreads)
 struct RunCommandTests {
     private let folder: TemporaryFolder
 

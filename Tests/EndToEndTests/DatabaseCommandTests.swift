@@ -3,7 +3,7 @@ import ProxyTestKit
 import Testing
 
 /// `check` and `explain` on maps whose rules name databases.
-@Suite("Commands on maps with databases")
+@Suite("Commands on maps with databases", .onThreads)
 struct DatabaseCommandTests {
     private let folder = TemporaryFolder()
 

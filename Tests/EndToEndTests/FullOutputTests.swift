@@ -3,7 +3,7 @@ import ProxyTestKit
 import Testing
 
 /// What commands print where it can't be written.
-@Suite("Output that is lost")
+@Suite("Output that is lost", .onThreads)
 struct FullOutputTests {
     private let folder = TemporaryFolder()
 

@@ -6,7 +6,7 @@ import Testing
 private let package = folder(of: folder(of: folder(of: #filePath)))
 
 /// What an installation has beside the program: manual pages, completions of shells, and the places of all that.
-@Suite("Installation")
+@Suite("Installation", .onThreads)
 struct InstallationTests {
     // MARK: Manual pages
 
@@ -118,9 +118,19 @@ struct InstallationTests {
 
     // MARK: Completions
 
+    /// What the program prints for each shell; asked for once.
+    private static let scripts = Dictionary(
+        uniqueKeysWithValues: ["bash", "zsh", "fish"].map { shell in
+            (shell, Result { try SubproxyProcess.run(["--generate-completion-script", shell]) })
+        })
+
+    private func script(_ shell: String) throws -> SubproxyProcess.Finished {
+        try #require(Self.scripts[shell]).get()
+    }
+
     @Test("There are completions for each shell", arguments: ["bash", "zsh", "fish"])
     func completions(shell: String) throws {
-        let finished = try SubproxyProcess.run(["--generate-completion-script", shell])
+        let finished = try script(shell)
         #expect(finished.status == 0)
         #expect(finished.error.isEmpty)
         #expect(finished.output.contains("--shutdown-grace") || finished.output.contains("-l 'shutdown-grace'"))
@@ -128,8 +138,7 @@ struct InstallationTests {
 
     private func syntax(_ shell: String) throws {
         let files = TemporaryFolder()
-        let script = try files.write(
-            "completions", try SubproxyProcess.run(["--generate-completion-script", shell]).output)
+        let script = try files.write("completions", try script(shell).output)
         let read = try SubproxyProcess.run(["-n", script], program: shell)
         #expect(read.status == 0, "\(read.error)")
     }
@@ -165,8 +174,7 @@ struct InstallationTests {
         let files = TemporaryFolder()
         try files.write("a.yaml", "")
         try files.write("b.txt", "")
-        let script = try SubproxyProcess.run(["--generate-completion-script", "bash"]).output
-        try files.write(".completions", script)
+        try files.write(".completions", try script("bash").output)
         let shell = """
             source ./.completions
             COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*"
@@ -190,8 +198,7 @@ struct InstallationTests {
     func completionOfFish(line: String, offered: [String]) throws {
         let files = TemporaryFolder()
         try files.write("b.txt", "")
-        let script = try SubproxyProcess.run(["--generate-completion-script", "fish"]).output
-        try files.write(".completions", script)
+        try files.write(".completions", try script("fish").output)
         let shell = "source .completions; complete -C $argv[1]"
         let finished = try SubproxyProcess.run(
             ["--no-config", "-c", shell, "subproxy \(line)"], program: "fish", folder: files.path)

@@ -4,7 +4,7 @@ import ProxyTestKit
 import Testing
 
 /// Maps from standard input and from pipes, which can be read only once.
-@Suite("Maps that are no files")
+@Suite("Maps that are no files", .onThreads)
 struct MapSourceTests {
     private static let text = "root: files\nsubstitutions:\n  http://a.example/f: f.txt\n"
 

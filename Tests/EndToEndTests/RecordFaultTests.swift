@@ -297,7 +297,10 @@ extension EndToEnd {
             }
             #expect(peak - before < 12 * mebibyte)
             binary.process.send(SIGTERM)
-            let last = binary.peakResidentBytes { binary.process.status == nil }
+            let last = binary.peakResidentBytes {
+                usleep(10_000)
+                return binary.process.status == nil
+            }
             #expect(last - before < 12 * mebibyte)
             #expect(try binary.process.finish() == 0)
             #expect(binary.process.error.contains("recorded 21 exchanges"))

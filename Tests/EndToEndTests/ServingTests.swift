@@ -3,7 +3,7 @@ import Glibc
 import ProxyTestKit
 import Testing
 
-@Suite("The program while it serves")
+@Suite("The program while it serves", .onThreads)
 struct ServingTests {
     private let folder: TemporaryFolder
     private let map = """

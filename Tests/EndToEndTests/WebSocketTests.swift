@@ -39,7 +39,10 @@ extension EndToEnd {
                     "\(scheme)://ws.test:\(origin.port)/ws", "--ca", proxy.authority, "--large", "\(64 * mebibyte)",
                     "--small", way == .clear ? "100000" : "5000",
                 ] + (way == .absolute ? ["--absolute"] : []))
-            let peak = proxy.binary.peakResidentBytes { client.status == nil }
+            let peak = proxy.binary.peakResidentBytes {
+                usleep(10_000)
+                return client.status == nil
+            }
             #expect(try client.finish() == 0, "\(client.error)")
             #expect(client.output.hasPrefix("equal "))
             #expect(peak - before < 24 * mebibyte)

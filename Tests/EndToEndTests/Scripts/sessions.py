@@ -75,6 +75,10 @@ class Chromium:
             self.browser.call(
                 'Input.dispatchMouseEvent', self.session, type=kind, x=x, y=y, button='left', clickCount=1)
 
+    def drawn(self):
+        """Waits until the page is drawn: before that a browser drops what is typed."""
+        self.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))')
+
     def key(self, key, code, modifiers=0):
         for kind in ('rawKeyDown', 'keyUp'):
             self.browser.call(
@@ -88,9 +92,11 @@ class Chromium:
                 windowsVirtualKeyCode=13, nativeVirtualKeyCode=13)
 
     def back(self):
+        self.drawn()
         self.key('ArrowLeft', 37, modifiers=1)
 
     def forward(self):
+        self.drawn()
         self.key('ArrowRight', 39, modifiers=1)
 
     def reload(self):
@@ -170,7 +176,8 @@ def step(browser, name):
     """Goes a step, and says where that led: to wherever the browser is when it is not where it was."""
     before = browser.entries()[0]
     getattr(browser, name)()
-    wait(lambda: browser.entries()[0] != before)
+    if not wait(lambda: browser.entries()[0] != before):
+        raise TimeoutError(f'{name} led nowhere from {browser.url()}')
     last = None
     # The entry's own URL is the redirect's or the page's until the target is there; a page of another site begins as an
     # empty one in another process.

@@ -26,7 +26,7 @@ import Testing
         return socket
     }
 
-    @Test(arguments: [
+    private static let delayed = [
         "{ sqlite: t.db, sql: \"SELECT count(*) FROM t\", result: value, delay: 1500ms }",
         "{ sqlite: t.db, sql: \"SELECT count(*) + 0 * random() FROM t\", result: value, delay: 1500ms }",
         "{ sqlite: t.db, resource: t, delay: 1500ms }",
@@ -34,10 +34,17 @@ import Testing
         { template: { text: "{{n}}" }, delay: 1500ms,
               sqlite: t.db, sql: { n: { sql: "SELECT count(*) FROM t", result: value } } }
         """,
-    ])
-    func `A request that waits for its rule's delay gets nothing that a reset has dropped meanwhile`(
-        rule: String
-    ) throws {
+    ]
+
+    @Test func `A request that waits for its rule's delay gets nothing that a reset has dropped meanwhile`()
+        async throws
+    {
+        _ = try await atOnce(ResetPageTests.delayed.count) { index in
+            try ResetPageTests().resetMeanwhile(ResetPageTests.delayed[index])
+        }
+    }
+
+    private func resetMeanwhile(_ rule: String) throws {
         let proxy = try TestProxy(
             """
             defaults: { seed: t.sql }
