@@ -79,6 +79,6 @@ final class CommandQueue: Sendable {
         }
     }
 
-    // Where there is none, errno says why to who asked for the queue.
+    // Where there is none, errno says why to whoever asked for the queue.
     deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
 }

@@ -121,11 +121,14 @@ public final class RetainedFiles: Sendable {
     public func drop(where isUnused: (FileKey) -> Bool) {
         // There may be many, and event loops wait for the lock.
         let unused = state.withLock { Array($0.pinned.keys) + $0.ring.keys }.filter(isUnused)
-        guard !unused.isEmpty else { return }
-        state.withLock { state in
-            for key in unused { state.drop(key) }
+        for start in stride(from: 0, to: unused.count, by: 256) {
+            let part = unused[start..<min(start + 256, unused.count)]
+            // They end behind the lock.
+            let files = state.withLock { state in part.flatMap { state.drop($0) } }
+            withExtendedLifetime(files) {
+                for key in part { onEvict(key) }
+            }
         }
-        for key in unused { onEvict(key) }
     }
 
     public var statistics: RetentionStatistics {

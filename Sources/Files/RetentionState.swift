@@ -119,10 +119,11 @@ extension RetainedFiles {
             return ring.remove(key) != nil
         }
 
-        mutating func drop(_ key: FileKey) {
-            ring.remove(key)
-            guard let file = pinned.removeValue(forKey: key) else { return }
-            pinnedCost &-= State.cost(file)
+        /// - Returns: what was there.
+        mutating func drop(_ key: FileKey) -> [LoadedFile] {
+            let file = pinned.removeValue(forKey: key)
+            if let file { pinnedCost &-= State.cost(file) }
+            return [file, ring.remove(key)].compactMap(\.self)
         }
 
         private static func cost(_ file: LoadedFile) -> Int { file.bodyCost &+ RetainedFiles.entryCost }

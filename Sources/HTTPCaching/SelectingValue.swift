@@ -112,7 +112,7 @@ enum SelectingValue {
     }
 
     /// The bytes of a list element without the whitespace beside semicolons outside quoted strings. Empty parts stay:
-    /// `de;` is no language range, and an origin may answer it as it answers none.
+    /// `de;` is no language range, and an origin may answer as if there was no field.
     private static func forEachByte(
         ofElement element: UnsafeRawBufferPointer, isCaseless: Bool, _ body: (UInt8) -> Void
     ) {

@@ -6,7 +6,7 @@ public enum Wait {
     /// the machine is.
     public static let limit = 300.0
 
-    /// Asks until something holds: at first each half a millisecond, and in the end each five.
+    /// Asks until something holds: every half millisecond at first, every five in the end.
     ///
     /// - Throws: ``Socket/Failure/timedOut`` when it does not in time, or what `condition` throws.
     public static func until(seconds: Double = limit, _ condition: () throws -> Bool) throws {

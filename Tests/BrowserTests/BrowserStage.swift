@@ -6,7 +6,7 @@ import Testing
 
 @testable import Browser
 
-/// Tests with a browser, which one test uses at a time, and then another one.
+/// Tests with browsers: each has one to itself, and hands it on.
 @Suite("A browser", .withBrowsers, .ownBrowser, .program(InstalledProgram.chromium, of: "chromium"))
 enum BrowserTests {
     static var options: BrowserOptions {
@@ -16,7 +16,7 @@ enum BrowserTests {
         return options
     }
 
-    /// The browser of the test, unless it ends it.
+    /// The browser of this test; tests that end one start their own.
     static func shared() throws -> BrowserSession { try #require(own).session() }
 
     @TaskLocal fileprivate static var own: OneTestsBrowser?
@@ -49,6 +49,7 @@ private final class OneTestsBrowser: @unchecked Sendable {
 
     func giveBack() {
         guard let held else { return }
+        guard held.isRunning else { return held.close() }
         let idle = Idle(session: held)
         OneTestsBrowser.idle.withLock { $0.append(idle) }
     }

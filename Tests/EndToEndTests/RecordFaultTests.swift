@@ -298,7 +298,7 @@ extension EndToEnd {
             #expect(peak - before < 12 * mebibyte)
             binary.process.send(SIGTERM)
             let last = binary.peakResidentBytes {
-                usleep(10_000)
+                usleep(1000)
                 return binary.process.status == nil
             }
             #expect(last - before < 12 * mebibyte)

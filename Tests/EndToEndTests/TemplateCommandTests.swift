@@ -85,6 +85,10 @@ struct TemplateCommandTests {
             #expect(found.error.contains(message), "\(message) in \(found.error)")
         }
         #expect(!found.error.contains("warning"))
+        // What is refused is told once.
+        try folder.write(
+            "m.yaml", "substitutions:\n  http://a.example/1: { sqlite: shop.db, sql: \"SELECT 1; SELECT 2\" }\n")
+        #expect(try run("check", "m.yaml").error.components(separatedBy: ": error: ").count == 2)
     }
 
     @Test("check --strict has nothing to say of templates that are right")

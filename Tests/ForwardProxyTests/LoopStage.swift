@@ -18,8 +18,12 @@ final class LoopStage {
     let watch = ExchangeWatch()
     private let pool = NIOThreadPool(numberOfThreads: 1)
 
-    /// - Parameter map: the map's text.
-    init(_ map: String, configure: (inout ProxyConfiguration) -> Void = { _ in }) throws {
+    /// - Parameters:
+    ///   - map: the map's text.
+    ///   - ownNames: the names of the proxy; the default is none.
+    init(
+        _ map: String, ownNames: OwnNames = OwnNames(), configure: (inout ProxyConfiguration) -> Void = { _ in }
+    ) throws {
         let loaded = SubstitutionMap.load(text: map)
         let map = try #require(loaded.map, "\(loaded.diagnostics)")
         var configuration = ProxyConfiguration()
@@ -31,7 +35,7 @@ final class LoopStage {
             configuration: configuration, addressPolicy: AddressPolicy(allowsPrivateForRemote: false),
             logSink: try LogSink(.file("/dev/null")), logger: Logger(label: "test") { _ in messages },
             files: RetainedFiles(limits: configuration.retention, now: { 0 }, onEvict: { _ in }), filePool: pool,
-            identity: ProxyIdentity(), ownNames: OwnNames(),
+            identity: ProxyIdentity(), ownNames: ownNames,
             transports: try TransferLoops(configuration))
         context = LoopContext(eventLoop: loop, proxy: core, map: map, tunnelPolicy: TunnelPolicy(map))
         context.observers = [watch]

@@ -16,6 +16,15 @@ struct CacheRequestTests {
         #expect(lines(request(connection, "X-A: 1", "X-B: 2", "Accept: 3").fields) == expected)
     }
 
+    @Test("TE is what is forwarded of it, whatever Connection nominates beside it")
+    func trailers() throws {
+        let asking = request("Connection: TE, X-A", "X-A: 1", "TE: trailers", "X-B: 2")
+        #expect(lines(asking.fields) == ["TE: trailers", "X-B: 2"])
+        let stored = try #require(try stored("Cache-Control: max-age=60", "Vary: TE", request: asking))
+        #expect(stored.selection.matches(request("Connection: TE", "TE: trailers")))
+        #expect(!stored.selection.matches(request([])))
+    }
+
     @Test("A variant is not selected by a field that the origin did not get")
     func variants() throws {
         let hidden = request("Connection: X-Tenant", "X-Tenant: b")

@@ -92,7 +92,7 @@ enum RecordingEntryReader {
         guard let source = try source(entries) else { return }
         switch try body(source) {
         case .file(let path, let span): entry.requestFile = (path, span)
-        case .bytes(let bytes): entry.exchange.requestBody = bytes
+        case .bytes(let bytes): entry.exchange.requestBody = bytes.isEmpty ? nil : bytes
         case .empty, .missing: break
         }
     }

@@ -165,7 +165,7 @@ struct RecordingReader: ArchiveReader {
         found.method = exchange.method
         found.url = exchange.url
         found.status = exchange.status
-        found.hasRequestBody = exchange.requestBody?.isEmpty == false || entry.requestFile != nil
+        found.hasRequestBody = exchange.requestBody != nil || entry.requestFile != nil
         found.varies = exchange.value("vary") != nil
         found.isPartial = OutgoingFields.isPart(exchange)
         if exchange.status == 0 { found.unusable = .failed }

@@ -84,7 +84,7 @@ struct SortedList {
     private var names: [[UInt8]: [UInt8]] = [:]
     /// Files that requests name, in whose lines less can be written without quotes.
     private var requested: Set<[UInt8]> = []
-    /// That of the list that was written last.
+    /// The lock of the list that was written last.
     private var lock: RecordingLock?
 
     /// - Parameter head: what stands before the entries that are sorted.
@@ -213,7 +213,8 @@ struct SortedList {
         unlink(scratch)
         let descriptor = open(scratch, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0o7777)
         guard descriptor >= 0 else { throw RecordingFailure.system(SystemError()) }
-        // A recorder that opens it as soon as it is there waits for the end of the sorting.
+        // A recorder that opens it as soon as it is there is refused until the sorting has ended: what it appended would be
+        // lost with the next list.
         let lock = RecordingLock(descriptor)
         do throws(SystemError) { try RecordingFiles.write(bytes, to: descriptor) } catch {
             unlink(scratch)

@@ -130,7 +130,9 @@ public final class DatabaseCheck {
                 found.append(Finding(false, message, text: key.columns.first))
             }
             found += view.unusable.map { Finding(false, "\($0.name) in \(name) can't be used: \($0.error)") }
-            for named in (rule.statement.map { [NamedStatement(name: "sql", statement: $0)] } ?? []) + statements {
+            let all = (rule.statement.map { [NamedStatement(name: "sql", statement: $0)] } ?? []) + statements
+            // An empty one stands for what the map's reader has refused, and told.
+            for named in all where !named.statement.sql.isEmpty {
                 found += try StatementCheck(session, named, view).findings()
             }
         } catch {

@@ -21,9 +21,6 @@ public final class Database: @unchecked Sendable {
     let seeds: SeedSource?
     /// The bytes that a database in memory may have.
     let memoryLimit: Int
-
-    /// How many pages a database in memory may have; one at least, since 0 is no limit to SQLite.
-    func memoryPages(of size: Int64) -> Int64 { max(1, Int64(memoryLimit) / max(size, 512)) }
     /// Nanoseconds that a query runs before its thread steps back.
     let patience: UInt64
     /// Where changes go, by all the rules that name it.
@@ -344,6 +341,9 @@ public final class Database: @unchecked Sendable {
         lock.locked { isInMemory = value }
         version.change()
     }
+
+    /// How many pages a database in memory may have; one at least, since to SQLite 0 changes nothing.
+    func memoryPages(of size: Int64) -> Int64 { max(1, Int64(memoryLimit) / max(size, 512)) }
 
     /// Whether what answers is in memory by now.
     var hasMovedToMemory: Bool { lock.locked { isInMemory } }

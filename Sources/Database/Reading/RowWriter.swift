@@ -17,7 +17,7 @@ extension JSONOutput {
     /// Writes a value of the row that a statement stands at.
     @inline(__always)
     mutating func append(value statement: SQLiteStatement, _ column: Int, _ form: ValueForm) {
-        // A row may have thousands of values, each of the most that SQLite takes.
+        // A row may have thousands of values, each as long as SQLite allows.
         guard count <= limit else { return }
         switch statement.storageClass(column) {
         case .null: append("null")

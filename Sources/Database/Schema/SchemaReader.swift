@@ -100,14 +100,17 @@ extension Schema {
         let others = try connection.prepare(
             "SELECT name, type, sql FROM main.sqlite_schema WHERE type IN ('table', 'view')")
         var views: [(name: String, sql: String)] = []
-        let virtual = tables.filter(\.isFullText)
+        let virtual = Dictionary(
+            tables.filter(\.isFullText).map { ($0.name.asciiLowercased, $0.columns.count) }, uniquingKeysWith: max)
+        let prefixes = NamePrefixes(virtual.keys)
         while try others.step() {
+            try Seeding.checkTime(connection)
             let name = others.string(0)
             if others.string(1) == "view" { views.append((name, others.string(2))) }
             guard counts[name.asName] == nil else { continue }
             // A part of a virtual table has about as many columns as that.
-            let whole = virtual.first { name.asciiLowercased.hasPrefix($0.name.asciiLowercased + "_") }
-            counts[name.asName] = whole.map { $0.columns.count + 8 } ?? ViewCost.mostColumns
+            let count = prefixes.find(name).flatMap { virtual[$0] }
+            counts[name.asName] = count.map { $0 + 8 } ?? ViewCost.mostColumns
         }
         for view in views {
             try Seeding.checkTime(connection)
@@ -137,27 +140,15 @@ extension Schema {
             found.append((name, list.string(1), !words.contains("WITHOUT"), words.contains("STRICT")))
         }
         // Shadow tables have names that begin with that of their virtual table.
-        let lengths = Set(virtual.map(\.utf8.count))
+        let prefixes = NamePrefixes(virtual)
         var shown: [(name: String, type: String, hasRowID: Bool, isStrict: Bool)] = []
         for entry in found.sorted(by: { $0.name < $1.name }) {
             try Seeding.checkTime(connection)
-            let mayBeShadow = entry.type == "table" && isBehindOther(entry.name, virtual, lengths)
+            let mayBeShadow = entry.type == "table" && prefixes.find(entry.name) != nil
             if mayBeShadow, try isShadow(entry.name, connection) { continue }
             shown.append(entry)
         }
         return shown
-    }
-
-    /// Whether a name is one of others, an underline, and something more.
-    ///
-    /// - Parameter lengths: those of the others.
-    private static func isBehindOther(_ name: String, _ others: Set<String>, _ lengths: Set<Int>) -> Bool {
-        guard !others.isEmpty else { return false }
-        let name = Array(name.asciiLowercased.utf8)
-        return name.indices.contains { index in
-            name[index] == UInt8(ascii: "_") && lengths.contains(index)
-                && others.contains(String(decoding: name[..<index], as: UTF8.self))
-        }
     }
 
     /// Whether a table is part of a virtual table: a connection in defensive mode may not change it.
@@ -235,5 +226,28 @@ extension Schema {
         }
         // SQLite numbers them from the last one declared.
         return keys.sorted { $0.key > $1.key }.map(\.value)
+    }
+}
+
+/// Finds which of some names another one begins with, in time that does not depend on how many there are.
+private struct NamePrefixes {
+    private let names: Set<String>
+    private let lengths: Set<Int>
+
+    /// - Parameter names: in lower case.
+    init(_ names: some Collection<String>) {
+        self.names = Set(names)
+        lengths = Set(names.map(\.utf8.count))
+    }
+
+    /// The name that stands before an underscore of `name`, compared without case; nil where there is none.
+    func find(_ name: String) -> String? {
+        guard !names.isEmpty else { return nil }
+        let name = Array(name.asciiLowercased.utf8)
+        for index in name.indices where name[index] == UInt8(ascii: "_") && lengths.contains(index) {
+            let prefix = String(decoding: name[..<index], as: UTF8.self)
+            if names.contains(prefix) { return prefix }
+        }
+        return nil
     }
 }

@@ -157,7 +157,8 @@ struct Writer {
         }
         for column in lacking {
             let name = table.columns[column].name
-            guard try read(view, "(\(view.ownCondition)) AND \(name.quotedName) IS NULL", values) != nil else {
+            let condition = "(\(view.ownCondition)) AND \(name.quotedName) IS NULL"
+            guard try read(view, condition, values, needsText: false) != nil else {
                 continue
             }
             throw .badBody("'\(name)' is the key, and needs a value")
@@ -242,16 +243,17 @@ struct Writer {
 
     private func delete(_ view: TableView, _ key: [[UInt8]]) throws(Problem) -> DatabaseAnswer {
         try refuseParameters()
-        guard let found = view.condition(key: key), let before = try read(view, found.sql, found.values) else {
-            throw noRow(view, key)
-        }
+        let needsText = body.prefersMinimal != true || body.ifMatch != nil || body.ifNoneMatch != nil
+        guard let found = view.condition(key: key),
+            let before = try read(view, found.sql, found.values, needsText: needsText)
+        else { throw noRow(view, key) }
         try checkPreconditions(before.row)
         try change(view) { () throws(SQLiteError) in
             let statement = try session.statement("DELETE FROM \(view.name) WHERE \(before.condition)")
             for (index, value) in before.values.enumerated() { try statement.bind(value, to: index + 1) }
             while try statement.step() {}
         }
-        guard try read(view, before.condition, before.values) == nil else {
+        guard try read(view, before.condition, before.values, needsText: false) == nil else {
             throw Problem(409, "constraint", "a trigger of \(view.table.name) kept the row")
         }
         var answer = changed(before.row)
@@ -263,9 +265,12 @@ struct Writer {
 
     /// A row as GET answers it, and its key's URL.
     ///
-    /// - Parameter kind: what the statement does, where its text is the same for all of this kind.
+    /// - Parameters:
+    ///   - kind: what the statement does, where its text is the same for all of this kind.
+    ///   - needsText: whether the row's text is asked for, and not only which one it is.
     private func read(
-        _ view: TableView, _ condition: String, _ values: [SQLiteValue], kind: TableStatement.Kind? = nil
+        _ view: TableView, _ condition: String, _ values: [SQLiteValue], kind: TableStatement.Kind? = nil,
+        needsText: Bool = true
     ) throws(Problem) -> FoundRow? {
         var result: FoundRow?
         // Its tag is that of its text, so it is read also where no answer has it.
@@ -287,7 +292,7 @@ struct Writer {
             defer { statement.reset() }
             guard try statement.step() else { return }
             var output = JSONOutput(limit: limit)
-            output.append(row: statement, of: view)
+            if needsText { output.append(row: statement, of: view) }
             isTooLarge = output.count > limit
             var found = FoundRow(row: output.bytes, key: nil, condition: condition, values: values)
             switch view.key {
@@ -306,10 +311,11 @@ struct Writer {
             result = found
         }
         guard !isTooLarge else {
-            throw Problem(
-                400, "answer too large",
-                "the row has more than \(limit) bytes\(limit == most ? "; with 'Prefer: return=minimal' none are sent" : "")"
-            )
+            let way =
+                body.prefersMinimal == true
+                ? "; a larger 'limits: { bytes }' allows that"
+                : "; with 'Prefer: return=minimal' the answer is without it"
+            throw Problem(400, "answer too large", "the row has more than \(limit) bytes\(way)")
         }
         return result
     }

@@ -36,7 +36,7 @@ extension LoopContext {
             return answerOwnSite(request, pathRange: range, client)
         case .asterisk:
             open(record(request, url: nil), request.head, on: client)
-            return answerOwnOptions(request, client)
+            return answerOwnOptions(request, isSecure: client.isEncrypted, client)
         }
     }
 

@@ -97,10 +97,7 @@ final class ForwardExchange: OriginExchange {
         guard let client else { return }
         hasStarted = true
         fallback = nil
-        for uri in asked.bytes == target.bytes ? [target] : [asked, target] {
-            loop.proxy.cache?.invalidate(
-                method: request.head.method, status: head.status, target: uri, fields: head.fields)
-        }
+        invalidate(head)
         let forwarded = ForwardedHead(head, isHead: request.isHead, headers: plan.headers, date: loop.dateStamp())
         client.record?.outcome = plan.outcome
         let response = forwarded.start { lines in
@@ -111,6 +108,15 @@ final class ForwardExchange: OriginExchange {
         client.start(response)
         guard let rate = plan.pace.rate, response.body != .none else { return }
         paced = PacedBody(rate: rate, client: client, transfer: transfer)
+    }
+
+    /// Drops what is stored of the URLs that the request has changed.
+    private func invalidate(_ head: ResponseHead) {
+        let method = request.head.method
+        guard !method.isSafe, let cache = loop.proxy.cache else { return }
+        cache.invalidate(method: method, status: head.status, target: target, fields: head.fields)
+        guard asked.bytes != target.bytes else { return }
+        cache.invalidate(method: method, status: head.status, target: asked, fields: head.fields)
     }
 
     private func end(_ failure: ProxyError?) {

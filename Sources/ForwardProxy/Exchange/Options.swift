@@ -6,8 +6,10 @@ extension LoopContext {
     static let methods = "GET, HEAD, POST, PUT, DELETE, CONNECT, OPTIONS, PATCH"
 
     /// `OPTIONS *`: what the proxy itself can do (RFC 9110 §9.3.7).
-    func answerOwnOptions(_ request: Request, _ client: any ExchangeClient) -> (any Exchange)? {
-        guard namesProxy(request, client) else {
+    ///
+    /// - Parameter isSecure: see ``namesProxy(_:isSecure:)``.
+    func answerOwnOptions(_ request: Request, isSecure: Bool, _ client: any ExchangeClient) -> (any Exchange)? {
+        guard namesProxy(request, isSecure: isSecure) else {
             client.fail(.misdirected)
             return nil
         }

@@ -10,14 +10,15 @@ struct UploadQueue {
     /// So long, what others are copied behind is full.
     static let mostGathered = 16 << 10
 
-    private var buffers = CircularBuffer<ByteBuffer>()
+    private var buffers = CircularBuffer<ByteBuffer>(initialCapacity: 1)
     /// Whether the last one is a copy.
     private var isGathering = false
     /// Bytes that wait.
     private(set) var byteCount = 0
 
-    /// How many pieces of memory hold them.
+    /// How many pieces of memory hold them, and how long these are.
     var bufferCount: Int { buffers.count }
+    var storedBytes: Int { buffers.reduce(0) { $0 &+ $1.storageCapacity } }
 
     mutating func append(_ body: ByteBuffer) {
         byteCount &+= body.readableBytes
@@ -28,7 +29,7 @@ struct UploadQueue {
         guard body.readableBytes > 0 else { return }
         // Taken out, so that nobody else holds it while it grows.
         if isGathering, var last = buffers.popLast() {
-            isGathering = last.readableBytes < UploadQueue.mostGathered
+            isGathering = last.writerIndex < UploadQueue.mostGathered
             if isGathering { last.writeImmutableBuffer(body) }
             buffers.append(last)
             if isGathering { return }

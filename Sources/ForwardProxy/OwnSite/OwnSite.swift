@@ -43,8 +43,10 @@ extension OwnRoute {
 /// resolve to this address must not be able to read them (DNS rebinding).
 extension LoopContext {
     /// Whether the request's Host is one of the proxy's own names.
-    func namesProxy(_ request: Request, _ client: any ExchangeClient) -> Bool {
-        request.head.fields.withFirst(.host) { proxy.ownNames.contains($0, isSecure: client.isEncrypted) } == true
+    ///
+    /// - Parameter isSecure: whether the port that a Host without one stands for is https's.
+    func namesProxy(_ request: Request, isSecure: Bool) -> Bool {
+        request.head.fields.withFirst(.host) { proxy.ownNames.contains($0, isSecure: isSecure) } == true
     }
 
     /// Answers a request in origin-form.
@@ -52,18 +54,21 @@ extension LoopContext {
         _ request: Request, pathRange: Range<Int>, _ client: any ExchangeClient
     ) -> (any Exchange)? {
         let path = request.head.withTarget { Array($0.prefix { $0 != UInt8(ascii: "?") }) }
-        return answerOwn(request, path: path, isProxied: false, client)
+        return answerOwn(request, path: path, isProxied: false, isSecure: client.isEncrypted, client)
     }
 
     /// Answers a request in absolute-form for one of the listener's own names; what is not served is a loop.
     func answerOwnSite(_ request: Request, _ uri: TargetURI, _ client: any ExchangeClient) -> (any Exchange)? {
-        if request.head.method == .options, uri.isPathEmpty { return answerOwnOptions(request, client) }
+        let isSecure = uri.scheme == .https
+        if request.head.method == .options, uri.isPathEmpty {
+            return answerOwnOptions(request, isSecure: isSecure, client)
+        }
         let path = uri.withBytes { Array($0[uri.pathStart..<uri.pathEnd]) }
-        return answerOwn(request, path: path, isProxied: true, client)
+        return answerOwn(request, path: path, isProxied: true, isSecure: isSecure, client)
     }
 
     private func answerOwn(
-        _ request: Request, path: [UInt8], isProxied: Bool, _ client: any ExchangeClient
+        _ request: Request, path: [UInt8], isProxied: Bool, isSecure: Bool, _ client: any ExchangeClient
     ) -> (any Exchange)? {
         let isConsole = ConsolePath.contains(path)
         // What is in the query of such a page is nobody's but its reader's.
@@ -72,7 +77,7 @@ extension LoopContext {
             client.fail(isConsole ? error.ofConsole : error)
             return nil
         }
-        guard namesProxy(request, client) else { return refuse(.misdirected) }
+        guard namesProxy(request, isSecure: isSecure) else { return refuse(.misdirected) }
         if let error = Decider.expectationError(request.head.fields, request.head.version) { return refuse(error) }
         let route: OwnRoute
         switch OwnRoute.find(path, request.head.methodBytes, isProxied: isProxied, among: ownRoutes) {

@@ -17,9 +17,9 @@ struct ConnectionPatience: Equatable {
     /// Until a client that has closed its output is asked whether it is still there, and between two such questions.
     static let beforeProbe: UInt64 = 200_000_000
     static let betweenProbes: UInt64 = 1_000_000_000
-    /// A client that takes nothing of a response has this many times the silence timeout: its kernel's buffers hold
-    /// some minutes' worth for a slow reader.
-    static let stall: UInt64 = 10
+    /// How long a client may take nothing of a response, or a tunnel's side what is left when the other is gone: so many
+    /// times the silence timeout, since a kernel's buffers hold some minutes' worth for a slow reader.
+    static func stall(_ silence: UInt64) -> UInt64 { 10 &* min(silence, .max / 10) }
 }
 
 /// What a client's connection waits for, and until when, as a value.
@@ -120,7 +120,7 @@ struct ConnectionDeadlines: Equatable {
             stalledSince = now
             stalledBytes = pending
         }
-        guard now &- stalledSince > patience.silence &* ConnectionPatience.stall else { return false }
+        guard now &- stalledSince > ConnectionPatience.stall(patience.silence) else { return false }
         stalledSince = .max
         return true
     }

@@ -52,7 +52,13 @@ final class ProxyCore: Sendable {
     /// Lets go of the folders that a map does not name; who uses one holds it.
     func keepFolders(of map: SubstitutionMap) {
         let named = Set((map.roots + map.archives.map(\.path)).map { ByBytes($0) })
-        folders.withLock { folders in folders = folders.filter { named.contains($0.key) } }
+        // They end behind the lock.
+        let unused = folders.withLock { folders in
+            let unused = folders.filter { !named.contains($0.key) }
+            for path in unused.keys { folders[path] = nil }
+            return unused
+        }
+        withExtendedLifetime(unused) {}
     }
 
     /// Bytes of memory for the answers that one event loop has ready: a half of the store's for all of them, as they

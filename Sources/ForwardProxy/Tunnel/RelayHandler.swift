@@ -162,7 +162,7 @@ final class Tunnel {
 
     /// How long it may carry nothing, in nanoseconds.
     let idleLimit: UInt64
-    /// How long a side may take to take what is left, once the other is gone.
+    /// How long a side has for what is left, once the other is gone.
     private let drainLimit: UInt64
     /// When the first side went.
     private var leftAt: UInt64?

@@ -136,8 +136,7 @@ extension LoopContext {
         let address = client.address
         return Tunnel(
             idleLimit: proxy.configuration.limits.tunnelIdleTimeout.clampedNanoseconds,
-            drainLimit: ConnectionPatience.stall
-                &* min(proxy.configuration.limits.silenceTimeout.clampedNanoseconds, .max / ConnectionPatience.stall),
+            drainLimit: ConnectionPatience.stall(proxy.configuration.limits.silenceTimeout.clampedNanoseconds),
             clock: { monotonicNanoseconds() }
         ) { [self] tunnel in
             remove(tunnel)

@@ -42,7 +42,7 @@ public struct MapLoadResult: Sendable {
     /// All errors and warnings of all files, file by file, each in the order of its file.
     public let diagnostics: [MapDiagnostic]
     /// What could be read of maps that have an error; nil where it is not known where their files are. It answers
-    /// nothing: it is for ``SubstitutionMap/checkFiles(limit:unusable:)`` alone.
+    /// nothing: it is for the looks at single rules that `check` takes.
     public var remainder: SubstitutionMap?
     /// Where there is an error: the files that were read, and those that couldn't be. When one of them changes, the maps
     /// may be right.
@@ -249,7 +249,7 @@ struct MapLoader {
     /// Whether two names lead to one file, or would where it is not there yet.
     private func isSameFile(_ one: String, _ other: String) -> Bool {
         let files = options.fileSystem
-        return files.identity(files.absolutePath(one)) == files.identity(files.absolutePath(other))
+        return files.identity(files.absolutePath(one)).hasBytes(of: files.identity(files.absolutePath(other)))
     }
 
     /// Opens an archive by its name; what is wrong inside of it is reported with its place there.

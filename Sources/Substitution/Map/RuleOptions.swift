@@ -173,8 +173,8 @@ struct GivenOptions: Hashable, Sendable {
         merged.retain = retain ?? defaults.retain
         let companions = source.kind.companions
         let usesDatabase = !companions.isDisjoint(with: CompanionName.ofDatabases)
-        let ofFile = defaults.database?.limited(to: companions)
-        merged.database = usesDatabase ? (database ?? DatabaseOptions()).over(ofFile) : nil
+        merged.database =
+            usesDatabase ? (database ?? DatabaseOptions()).over(defaults.database?.limited(to: companions)) : nil
         merged.repetition = companions.contains(.repetition) ? repetition ?? defaults.repetition : nil
         source.kind.settle(&merged)
         // They have done their part; equal options are to be shared whatever they were.

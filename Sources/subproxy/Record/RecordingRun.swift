@@ -64,7 +64,8 @@ final class RecordingRun: Sendable {
     /// - Throws: ``CommandFailure`` with status 73 where it can't be written, also because another recorder does.
     static func anew(_ target: RecordTarget, _ options: RecordOptions) throws -> RecordingRun {
         do throws(RecorderFailure) {
-            return try RecordingRun(target, options, try ScratchRecording(target), oldCount: 0)
+            return try RecordingRun(
+                target, options, try ScratchRecording(target, isPrivate: options.noRedact), oldCount: 0)
         } catch {
             throw failure(error, target)
         }

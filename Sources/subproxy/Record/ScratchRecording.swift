@@ -9,6 +9,8 @@ struct ScratchRecording {
     let path: String
     private let target: String
     private let isFolder: Bool
+    /// Whether it has all that was sent, and stays its owner's alone.
+    private let isPrivate: Bool
     /// That of the old one, while it is there: nobody adds to it what would be lost.
     private let lock: FileLock?
     /// Whether there was another one, which this one replaces.
@@ -19,7 +21,8 @@ struct ScratchRecording {
     ///
     /// - Throws: ``RecorderFailure`` where another recorder writes it, or the old one, and where what is there is no
     ///   recording.
-    init(_ target: RecordTarget) throws(RecorderFailure) {
+    init(_ target: RecordTarget, isPrivate: Bool) throws(RecorderFailure) {
+        self.isPrivate = isPrivate
         let resolved = Self.resolved(target)
         self.target = resolved
         path = Self.path(of: target)
@@ -36,7 +39,10 @@ struct ScratchRecording {
         if left != nil || isFolder { withExtendedLifetime(left) { remove() } }
         guard isFolder else { return }
         // Names that are taken in it are not given to what is recorded.
-        guard mkdir(path, 0o777) == 0 else { throw .system("\(path): \(SystemError().text)") }
+        // For no more users than the old one is.
+        var old = stat()
+        let mode: mode_t = stat(resolved, &old) == 0 ? old.st_mode & 0o777 | 0o700 : 0o777
+        guard mkdir(path, mode) == 0 else { throw .system("\(path): \(SystemError().text)") }
         if let reason = KeptFiles(of: resolved).link(into: path) {
             remove()
             throw .system(reason)
@@ -74,6 +80,7 @@ struct ScratchRecording {
         // What has changed while it was recorded.
         if let reason = KeptFiles(of: target).link(into: path) { return reason }
         if Self.exists("\(path)/files") {
+            keepPermissions(of: "/files")
             if let reason = exchangeFiles() { return reason }
         } else if Self.exists("\(target)/files"), rename("\(target)/files", "\(path)/files") != 0 {
             return SystemError().text
@@ -88,10 +95,7 @@ struct ScratchRecording {
 
     /// - Parameter part: a name within the folder, with a slash before it.
     private func keepPermissions(of part: String) {
-        var status = stat()
-        // What nobody else may read holds what the old one did not: all that was sent.
-        guard stat(path + part, &status) == 0, status.st_mode & 0o077 != 0 else { return }
-        KeptPermissions.copy(from: target + part, to: path + part)
+        if !isPrivate { KeptPermissions.copy(from: target + part, to: path + part) }
     }
 
     private func exchangeFiles() -> String? {

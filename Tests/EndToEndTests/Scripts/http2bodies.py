@@ -76,7 +76,8 @@ def interim(stage):
     with stage.wire() as wire:
         response = wire.get(raw(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
                                 b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
-        assert response.interim == [[(":status", "103"), ("link", "</a>")]], response.interim
+        assert [fields[:2] for fields in response.interim] == [[(":status", "103"), ("link", "</a>")]], response.interim
+        assert response.interim[0][2][0] == "via" and len(response.interim[0]) == 3, response.interim
         assert (response.status, response.body) == (200, b"ok")
 
 

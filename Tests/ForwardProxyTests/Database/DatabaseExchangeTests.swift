@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["delay: 20ms", "rate: 100KiB/s"])
-    func `What is refused at its beginning is answered behind the rule's delay, and at its rate`(pace: String) throws {
+    func `What is refused at its beginning is answered where the rule has a delay or a rate`(pace: String) throws {
         let proxy = try TestProxy(
             """
             substitutions:

@@ -34,7 +34,7 @@ struct HTTP2StreamTests {
         #expect(seen[0].calls == "e" && seen[0].record?.outcome == .refused && seen[0].record?.status == 0)
     }
 
-    @Test("one that a database refuses at its beginning is answered behind the rule's delay")
+    @Test("one that a database refuses at its beginning is answered where the rule has a delay")
     func delayed() throws {
         let stage = try ConnectionStage()
         _ = try stage.run(

@@ -151,7 +151,7 @@ struct ForwardingTests {
         #expect(text.contains("\r\n\r\nHTTP/1.1 200 OK\r\n"))
     }
 
-    @Test("a Max-Forwards that is too large for a number goes down, and TE is nominated where it is sent")
+    @Test("a Max-Forwards that is too large for a number goes down, and an upgrade has no TE")
     func rewritten() throws {
         let origin = try ScriptedOrigin(body: "ok")
         let proxy = try TestProxy()

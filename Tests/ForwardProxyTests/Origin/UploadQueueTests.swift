@@ -43,6 +43,17 @@ struct UploadQueueTests {
         #expect(taken == written)
     }
 
+    @Test("takes no more and more memory where some of it always waits")
+    func trickle() {
+        var queue = UploadQueue()
+        queue.append(ByteBuffer(string: "a"))
+        for _ in 0..<2000 {
+            queue.append(ByteBuffer(repeating: 7, count: 100))
+            _ = read(&queue, 100)
+        }
+        #expect(queue.byteCount == 1 && queue.storedBytes <= 4 * UploadQueue.mostGathered)
+    }
+
     @Test("is not copied where it is long")
     func long() {
         var queue = UploadQueue()

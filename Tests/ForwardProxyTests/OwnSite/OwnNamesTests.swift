@@ -1,4 +1,5 @@
 import NIOCore
+import NIOEmbedded
 import Testing
 
 @testable import ForwardProxy
@@ -23,5 +24,26 @@ struct OwnNamesTests {
         names.add(listener: try SocketAddress(ipAddress: address, port: port))
         let found = Array(authority.utf8).withUnsafeBytes { names.contains($0, isSecure: isSecure) }
         #expect(found == isOwn)
+    }
+
+    @Test(
+        "count by the URL's scheme in absolute form, and else by the listener's",
+        arguments: [
+            ("http://localhost/healthz", true, 80, 200), ("http://localhost/healthz", false, 80, 200),
+            ("/healthz", true, 443, 200), ("/healthz", false, 80, 200), ("/healthz", true, 80, 421),
+            ("*", true, 443, 200), ("*", true, 80, 421),
+        ])
+    func forms(_ target: String, _ isEncrypted: Bool, _ port: Int, _ status: Int) throws {
+        var names = OwnNames()
+        names.add(listener: try SocketAddress(ipAddress: "127.0.0.1", port: port))
+        let stage = try LoopStage("substitutions:\n  http://a.test/: { text: x }\n", ownNames: names)
+        let channel = try stage.connect([
+            ClientConnection(loop: stage.context, address: "127.0.0.1", isLocal: true, isEncrypted: isEncrypted)
+        ])
+        let method = target == "*" ? "OPTIONS" : "GET"
+        try channel.writeInbound(ByteBuffer(string: "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+        stage.loop.run()
+        #expect(stage.watch.all.map(\.status) == [status])
+        _ = try channel.finish(acceptAlreadyClosed: true)
     }
 }

@@ -64,7 +64,8 @@ import Testing
         guard Clock.seconds - start < 1.5 else { return }
         for socket in waiting {
             let answer = TestResponse(try socket.receiveAll())
-            #expect(answer.status == 200 && (answer.body == "1" || answer.body == #"[{"id":1}]"#), "\(answer.body)")
+            #expect(
+                answer.status == 200 && (answer.body == "1" || answer.body == #"[{"id":1}]"#), "\(rule) \(answer.body)")
         }
     }
 

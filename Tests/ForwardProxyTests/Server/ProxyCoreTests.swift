@@ -1,3 +1,4 @@
+import Files
 import Substitution
 import Testing
 
@@ -20,5 +21,17 @@ struct ProxyCoreTests {
         stage.core.keepFolders(of: stage.context.map)
         #expect(gone == nil)
         #expect(stage.core.folder(root) === kept)
+    }
+
+    @Test("has no files of a map that another one has taken the place of")
+    func adopted() throws {
+        let proxy = try TestProxy(
+            "root: one\nsubstitutions:\n  http://a.test/f: f.txt\n", files: ["one/f.txt": "1", "two/f.txt": "2"])
+        #expect(try proxy.exchange("GET", "http://a.test/f").body == "1")
+        #expect(proxy.server.core.files.statistics.entries == 1)
+        try proxy.write("root: two\nsubstitutions:\n  http://a.test/f: f.txt\n", to: "m.yaml")
+        proxy.server.adopt(try #require(SubstitutionMap.load(files: ["\(proxy.folder)/m.yaml"]).map))
+        #expect(proxy.server.core.files.statistics.entries == 0)
+        #expect(try proxy.exchange("GET", "http://a.test/f").body == "2")
     }
 }
