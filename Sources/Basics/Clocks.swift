@@ -13,8 +13,8 @@ public func steadyNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_BOOTTIME) }
 @inlinable
 public func wallNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_REALTIME) }
 
-/// The clock by which the kernel gives files their times, in nanoseconds since 1970: behind the wall clock by a tick at the
-/// most (CLOCK_REALTIME_COARSE).
+/// The clock by which the kernel gives files their times, in nanoseconds since 1970: behind the wall clock by a tick at
+/// the most (CLOCK_REALTIME_COARSE).
 @inlinable
 public func fileNanoseconds() -> UInt64 { nanoseconds(of: CLOCK_REALTIME_COARSE) }
 

@@ -11,8 +11,8 @@ public enum FolderRemoval {
     @discardableResult
     public static func remove(_ path: String) -> Bool { remove(Array(path.utf8CString), in: AT_FDCWD, depth: 0) }
 
-    /// Removes what has a name in an open folder, so that no link that somebody puts in a folder's place leads elsewhere.
-    /// (openat(2), unlinkat(2))
+    /// Removes what has a name in an open folder, so that no link that somebody puts in a folder's place leads
+    /// elsewhere. (openat(2), unlinkat(2))
     private static func remove(_ name: [CChar], in folder: CInt, depth: Int) -> Bool {
         if unlinkat(folder, name, 0) == 0 || errno == ENOENT { return true }
         guard errno == EISDIR || errno == EPERM, depth < deepest else { return false }

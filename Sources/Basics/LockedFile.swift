@@ -7,8 +7,8 @@ public enum LockedFile {
     /// How often the lock is asked for, a millisecond apart.
     private static let mostAttempts = 20
 
-    /// Opens a file and locks it. The lock is that of the file which has this name once it is held: one that was replaced
-    /// (rename(2)) or removed before that is left to itself.
+    /// Opens a file and locks it. The lock is that of the file which has this name once it is held: one that was
+    /// replaced (rename(2)) or removed before that is left to itself.
     ///
     /// - Parameters:
     ///   - path: below `folder`, unless it is absolute.

@@ -2,8 +2,8 @@ import Glibc
 
 /// A folder for what one run of the program writes down meanwhile, which is gone with it.
 ///
-/// It has mode 0700, and its lock (flock(2)) is held as long as it is used, so that one that was left behind by a program
-/// that was killed can be told, and is removed by the next run.
+/// It has mode 0700, and its lock (flock(2)) is held as long as it is used, so that one that was left behind by a
+/// program that was killed can be told, and is removed by the next run.
 public final class ScratchFolder: Sendable {
     /// A folder that was just made may not be locked yet.
     private static let youngestLeftover = 60

@@ -35,7 +35,8 @@ public final class BrowserWindow {
 
     /// Looks whether a window can be opened, as far as that is known before.
     ///
-    /// - Throws: ``BrowserFailure``: `unavailable`, by root without ``BrowserOptions/hasNoSandbox``, and without a display.
+    /// - Throws: ``BrowserFailure``: `unavailable`, by root without ``BrowserOptions/hasNoSandbox``, and without a
+    ///   display.
     public static func check(
         _ options: BrowserOptions, hasDisplay: Bool = BrowserWindow.hasDisplay
     ) throws(BrowserFailure) {

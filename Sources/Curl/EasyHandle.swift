@@ -292,8 +292,8 @@ final class EasyHandle {
 
     /// Why a transfer has failed, in words: what libcurl has said, else what the code stands for.
     ///
-    /// libcurl keeps the first thing that went wrong. When it leaves a kept connection that has broken for a new one, that
-    /// is the old one's last write, which says nothing of what failed then.
+    /// libcurl keeps the first thing that went wrong. When it leaves a kept connection that has broken for a new one,
+    /// that is the old one's last write, which says nothing of what failed then.
     static func reason(of code: CURLcode, said: String) -> String {
         let isOfWriting = [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SSL_CONNECT_ERROR].contains(code)
         let isAnothers = said.hasPrefix("Send failure: ") && !isOfWriting

@@ -114,8 +114,8 @@ struct FileLoader: Sendable {
         return look.time
     }
 
-    /// Whether a path leads to a state of a file. The descriptor that this takes is kept for the next looks, where there
-    /// is room and it tells all: encoded siblings are looked at by their paths.
+    /// Whether a path leads to a state of a file. The descriptor that this takes is kept for the next looks, where
+    /// there is room and it tells all: encoded siblings are looked at by their paths.
     private func isFound(_ loaded: LoadedFile, as identity: FileIdentity, in root: CInt) -> Bool {
         guard let descriptor = CachedState.open(loaded.path, in: root) else { return false }
         let isSame = CachedState.of(descriptor) == identity

@@ -15,8 +15,8 @@ public final class FileWatcher: Sendable {
     ///
     /// - Parameters:
     ///   - paths: relative ones count from the working directory. A file need not be there.
-    ///   - began: the time by `fileNanoseconds()` before the files were read: what has changed since then is told. By default
-    ///     only what changes from now on.
+    ///   - began: the time by `fileNanoseconds()` before the files were read: what has changed since then is told. By
+    ///     default only what changes from now on.
     ///   - onChange: called on the watcher's thread; may call ``update(paths:)`` and ``stop()``.
     /// - Throws: ``FileRefusal`` where the system gives no descriptor or thread.
     public convenience init(

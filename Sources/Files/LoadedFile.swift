@@ -34,8 +34,8 @@ public final class LoadedFile: Sendable {
     private let use = Atomic<Bool>(false)
     /// Monotonic nanoseconds: when the kernel last said that it has the files' states in memory; 0 before.
     private let inKernel = Atomic<UInt64>(0)
-    /// What looks ask for the file's state (O_PATH); -1 before there is one. It is the file's own, whatever is done to its
-    /// name, and keeps its number from being another's.
+    /// What looks ask for the file's state (O_PATH); -1 before there is one. It is the file's own, whatever is done to
+    /// its name, and keeps its number from being another's.
     private let descriptor = Atomic<CInt>(-1)
     private let looks: DescriptorPlaces?
 

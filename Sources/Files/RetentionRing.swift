@@ -3,8 +3,8 @@
 /// A hit is answered by an event loop's own table and never comes here; only looks at the file tell, some twenty a
 /// second for a file in use, and without a lock where the loop looks itself. One bit an entry is enough for so weak a
 /// signal, and nothing has to be moved in a list under the lock. A new entry starts without the bit, so that files that
-/// are asked for once (a crawl of a folder) push out one another and not those in use. S3-FIFO also remembers the names of files that it has dropped. That pays where each
-/// miss is a request; here a miss is a read from the page cache.
+/// are asked for once (a crawl of a folder) push out one another and not those in use. S3-FIFO also remembers the names
+/// of files that it has dropped. That pays where each miss is a request; here a miss is a read from the page cache.
 struct RetentionRing {
     private struct Slot {
         let key: FileKey
@@ -15,8 +15,8 @@ struct RetentionRing {
         var previous: Int
     }
 
-    /// Entries whose bit one eviction takes away at most: all are looked at under the lock that hits of other files wait
-    /// for, and a million of them take tens of milliseconds.
+    /// Entries whose bit one eviction takes away at most: all are looked at under the lock that hits of other files
+    /// wait for, and a million of them take tens of milliseconds.
     static let maximumPassedCount = 128
 
     private var slots: [Slot?] = []

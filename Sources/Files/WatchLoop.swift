@@ -35,8 +35,8 @@ final class WatchLoop: Sendable {
             return State(identity: identity, isSettled: identity.isSettled(at: time))
         }
 
-        /// The same for who has read the file from `began` on, by the clock of files' times: where it may have changed since
-        /// then, no state that a file is in, so that the change is told.
+        /// The same for who has read the file from `began` on, by the clock of files' times: where it may have changed
+        /// since then, no state that a file is in, so that the change is told.
         func asRead(since began: UInt64?) -> State {
             guard let began, let identity, identity.mayHaveChanged(since: began) else { return self }
             return State(identity: nil, isSettled: false)

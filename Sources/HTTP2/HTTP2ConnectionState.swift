@@ -78,8 +78,8 @@ public struct HTTP2ConnectionState: Sendable {
 
     /// The header of a frame has come: SETTINGS are the first, and nothing comes inside of a header block.
     ///
-    /// - Throws: PROTOCOL_ERROR of the connection where another frame has to come, for CONTINUATION outside of a block, and
-    ///   for PUSH_PROMISE.
+    /// - Throws: PROTOCOL_ERROR of the connection where another frame has to come, for CONTINUATION outside of a block,
+    ///   and for PUSH_PROMISE.
     public mutating func received(_ header: HTTP2FrameHeader) throws(HTTP2Violation) {
         if phase == .settings {
             guard header.kind == .settings, !header.flags.contains(.acknowledgement) else {
@@ -169,9 +169,9 @@ public struct HTTP2ConnectionState: Sendable {
     ///
     /// - Parameter openStreams: how many are open.
     /// - Returns: whether it opens the stream; else it is thrown away.
-    /// - Throws: Of the connection: STREAM_CLOSED where the client has ended the stream, PROTOCOL_ERROR where it has passed
-    ///   it over, ENHANCE_YOUR_CALM where there are too many blocks for streams that this side has reset. Of the stream:
-    ///   REFUSED_STREAM where too many are open, PROTOCOL_ERROR where it depends on itself.
+    /// - Throws: Of the connection: STREAM_CLOSED where the client has ended the stream, PROTOCOL_ERROR where it has
+    ///   passed it over, ENHANCE_YOUR_CALM where there are too many blocks for streams that this side has reset. Of the
+    ///   stream: REFUSED_STREAM where too many are open, PROTOCOL_ERROR where it depends on itself.
     public mutating func receivedRequest(
         _ block: HTTP2HeaderBlock, openStreams: Int, now: UInt64
     ) throws(HTTP2Violation) -> Bool {
@@ -252,8 +252,8 @@ public struct HTTP2ConnectionState: Sendable {
         return settings.initialWindowSize &- before
     }
 
-    /// Whether the header block that is sent now has to begin with ``HPACKWriter/noTable``: the client's dynamic table has
-    /// become smaller since the last one (RFC 9113 §4.3.1).
+    /// Whether the header block that is sent now has to begin with ``HPACKWriter/noTable``: the client's dynamic table
+    /// has become smaller since the last one (RFC 9113 §4.3.1).
     public mutating func mustTellTable() -> Bool {
         guard settings.hasSmallerTable else { return false }
         settings.tellsTable()

@@ -229,7 +229,8 @@ extension HTTP2RequestHead {
         ) throws(HTTP2RequestError) {
             let isName = name.allSatisfy { $0.isMember(of: .token) && !(0x41...0x5a ~= $0) }
             guard isName, !name.isEmpty else { throw .malformed }
-            // A section keeps lengths of names in 16 bits, and the name of what is left of a longer one would be another's.
+            // A section keeps lengths of names in 16 bits, and the name of what is left of a longer one would be
+            // another's.
             guard name.count <= UInt16.max else { throw .tooLarge }
             guard value.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else { throw .malformed }
             guard value.first != 0x20, value.first != 0x09, value.last != 0x20, value.last != 0x09 else {

@@ -4,9 +4,9 @@ import HTTPSemantics
 extension StoredResponse {
     /// The stored response with the fields of a 304 or of a HEAD's 200, its age and lifetime counted anew.
     ///
-    /// Set-Cookie is taken by a shared cache only where the newer response itself says that it is fresh, without no-cache;
-    /// where it isn't taken, the stored one goes too, and so does any where what comes out is not fresh or has no-cache. A
-    /// Date that the newer response lacks is the time of its receipt.
+    /// Set-Cookie is taken by a shared cache only where the newer response itself says that it is fresh, without
+    /// no-cache; where it isn't taken, the stored one goes too, and so does any where what comes out is not fresh or
+    /// has no-cache. A Date that the newer response lacks is the time of its receipt.
     ///
     /// - Parameter request: The request, for a Vary that names others than before; nil where it is known to name the
     ///   same.

@@ -9,7 +9,8 @@ import NIOCore
 /// - Not with `no-store` in the request or the response; but `must-understand` takes the response's back where the
 ///   status is a known one, and where it is not, refuses by itself.
 /// - A shared cache: not with `private` that names no fields; to a request with Authorization only with `public`,
-///   `must-revalidate` or s-maxage; Set-Cookie only where max-age, s-maxage or Expires makes it fresh, and without no-cache.
+///   `must-revalidate` or s-maxage; Set-Cookie only where max-age, s-maxage or Expires makes it fresh, and without
+///   no-cache.
 /// - Not where Vary is `*`.
 /// - 206 only as the answer to a Range, with one valid Content-Range; one that holds all bytes is stored as a 200.
 /// - And only where the response says so: by max-age, s-maxage, Expires or `public`, or by a status that is cacheable

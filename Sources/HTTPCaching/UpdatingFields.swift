@@ -11,8 +11,8 @@ enum UpdatingFields {
     /// - Parameters:
     ///   - newer: The newer response's fields as received.
     ///   - unstored: The fields of the newer response that are not stored.
-    ///   - forbidden: The fields of which nothing may be stored any more, such as those that its directives name; stored
-    ///     ones of these names are removed.
+    ///   - forbidden: The fields of which nothing may be stored any more, such as those that its directives name;
+    ///     stored ones of these names are removed.
     ///   - isSameContent: Whether the newer response is known to speak of just the content that is held.
     ///   - date: The Date to set where the newer response has none that is valid.
     static func updated(

@@ -83,8 +83,8 @@ public struct AcceptEncoding: Sendable, Equatable {
         return 0
     }
 
-    /// The weight of codings that are there together, in thousandths, that of the one that is accepted least; 0 where one is
-    /// not acceptable. They need not be known; `*` stands for those that are not named (RFC 9110 §12.5.3).
+    /// The weight of codings that are there together, in thousandths, that of the one that is accepted least; 0 where
+    /// one is not acceptable. They need not be known; `*` stands for those that are not named (RFC 9110 §12.5.3).
     ///
     /// - Parameter names: in lower case.
     public static func weight(ofAll names: [String], _ fields: FieldSection) -> Int {

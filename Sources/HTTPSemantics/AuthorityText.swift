@@ -1,7 +1,7 @@
 /// `host [ ":" port ]` as Host and CONNECT have it, brought into the form in which authorities are compared.
 public enum AuthorityText {
-    /// The bytes in lower case, without the dot of the root behind a name, and with an address in one form: `Example.com.:80`
-    /// is `example.com:80`, and `127.1` is `127.0.0.1`.
+    /// The bytes in lower case, without the dot of the root behind a name, and with an address in one form:
+    /// `Example.com.:80` is `example.com:80`, and `127.1` is `127.0.0.1`.
     ///
     /// Nothing is checked: bytes that are not an authority do not become one.
     public static func comparable(_ bytes: some Collection<UInt8>) -> [UInt8] {

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Recognises the textual forms of IP addresses, strictly (`inet_pton`, RFC 4291 §2.2), and those of hosts in URLs that stand
-/// for one.
+/// Recognises the textual forms of IP addresses, strictly (`inet_pton`, RFC 4291 §2.2), and those of hosts in URLs that
+/// stand for one.
 public enum IPAddressText {
     /// Whether `bytes` are an IPv6 address without brackets and zone.
     public static func isIPv6(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -23,9 +23,9 @@ public enum IPAddressText {
         return first &- 0x30 > 9 || isIPv4(host) || address(host) == nil
     }
 
-    /// A host as it is compared, and sent on: in lower case; an address of IPv6 as `inet_ntop` writes it (RFC 5952), and one of
-    /// IPv4 as four decimal numbers, whatever form it has that resolvers and the URL standard take (`inet_aton`): `127.1`,
-    /// `0x7f.1`, `2130706433`.
+    /// A host as it is compared, and sent on: in lower case; an address of IPv6 as `inet_ntop` writes it (RFC 5952),
+    /// and one of IPv4 as four decimal numbers, whatever form it has that resolvers and the URL standard take
+    /// (`inet_aton`): `127.1`, `0x7f.1`, `2130706433`.
     ///
     /// - Parameter host: an address of IPv6 in brackets; any bytes.
     public static func normalHost(_ host: UnsafeRawBufferPointer) -> [UInt8] {

@@ -34,10 +34,10 @@ public enum TargetError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// An absolute URI, normalised for comparing (RFC 3986 §6.2.2, §6.2.3), with its parts as offsets.
 ///
-/// Scheme and host are in lower case, addresses of http and https in one form, the root's dot behind a host and a default
-/// port are dropped, percent-encoded unreserved characters are decoded, hexadecimal digits are in upper case, dot segments
-/// are removed, an empty path is `/`. User information and fragment are left out. If the received bytes are in this form
-/// already, ``bytes`` shares their storage and nothing is copied.
+/// Scheme and host are in lower case, addresses of http and https in one form, the root's dot behind a host and a
+/// default port are dropped, percent-encoded unreserved characters are decoded, hexadecimal digits are in upper case,
+/// dot segments are removed, an empty path is `/`. User information and fragment are left out. If the received bytes
+/// are in this form already, ``bytes`` shares their storage and nothing is copied.
 ///
 /// A forwarded request does not carry this but the path and query as received: ``rawPathAndQuery``.
 public struct TargetURI: Sendable {
@@ -146,7 +146,8 @@ extension TargetURI {
 
     /// The normal form of an absolute URI, where only that is needed of it: an index has it of each of its entries.
     ///
-    /// - Returns: nil bytes where the URI is in that form already; with them where the path ends, at the `?` or the end.
+    /// - Returns: nil bytes where the URI is in that form already; with them where the path ends, at the `?` or the
+    ///   end.
     /// - Throws: ``TargetError``, as ``init(absolute:)`` does.
     public static func normalForm(
         of uri: UnsafeRawBufferPointer

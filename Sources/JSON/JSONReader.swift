@@ -3,8 +3,8 @@ import Diagnostics
 
 /// Reads JSON as RFC 8259 has it, and nothing more.
 ///
-/// Refused are what is not UTF-8, a member that comes twice, a lone surrogate unless it may be replaced, and more than 64
-/// levels of arrays and objects. The time that it takes is linear.
+/// Refused are what is not UTF-8, a member that comes twice, a lone surrogate unless it may be replaced, and more than
+/// 64 levels of arrays and objects. The time that it takes is linear.
 public struct JSONReader {
     /// What to do with a byte-order mark at the start (RFC 8259 §8.1 leaves it open).
     public enum ByteOrderMark: Sendable {

@@ -1,10 +1,10 @@
 import Glibc
 
-/// How many times more processor time `work(16 * size)` takes than `work(size)`: near 16 where the work is linear, near 256
-/// where it is quadratic.
+/// How many times more processor time `work(16 * size)` takes than `work(size)`: near 16 where the work is linear, near
+/// 256 where it is quadratic.
 ///
-/// Both are measured in turn, and the least of each counts, since a busy machine adds to what is measured and takes nothing
-/// away: five times, and up to a hundred times until it is below a limit.
+/// Both are measured in turn, and the least of each counts, since a busy machine adds to what is measured and takes
+/// nothing away: five times, and up to a hundred times until it is below a limit.
 ///
 /// - Parameter limit: what the caller expects at most. The default, 32, is for linear work.
 public func growth(from size: Int, below limit: Double = 32, _ work: (Int) -> Void) -> Double {

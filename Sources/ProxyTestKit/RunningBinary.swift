@@ -182,8 +182,8 @@ public final class RunningBinary: Sendable {
 
     /// What a file of proc(5) says; empty where it is not there.
     ///
-    /// A read of such a file gives as many whole lines as a page holds, however much is asked for: the end comes where a
-    /// read gives none. Foundation's readers stop at the first short one.
+    /// A read of such a file gives as many whole lines as a page holds, however much is asked for: the end comes where
+    /// a read gives none. Foundation's readers stop at the first short one.
     static func contents(of path: String) -> String {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return "" }

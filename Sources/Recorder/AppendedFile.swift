@@ -91,8 +91,8 @@ final class AppendedFile {
     /// Writes what a file begins with.
     func begin(_ bytes: [UInt8]) throws(RecorderFailure) { try append(isEntry: false, bytes) }
 
-    /// Whether the file still has its name, and all that was written: it was neither removed, nor moved, nor replaced, nor
-    /// cut.
+    /// Whether the file still has its name, and all that was written: it was neither removed, nor moved, nor replaced,
+    /// nor cut.
     func isInPlace() throws(RecorderFailure) -> Bool {
         do throws(SystemError) {
             guard try LockedFile.hasName(descriptor, path) else { return false }
@@ -102,8 +102,8 @@ final class AppendedFile {
         }
     }
 
-    /// Whether the file is as long as it was left, and ends its list where it did: who writes it anew in its place leaves
-    /// other bytes there.
+    /// Whether the file is as long as it was left, and ends its list where it did: who writes it anew in its place
+    /// leaves other bytes there.
     private func hasAll() throws(SystemError) -> Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SystemError() }

@@ -6,9 +6,9 @@ import NIOCore
 
 /// Writes down what origins answer, on a thread of its own.
 ///
-/// Exchanges are handed over whole, in the order in which they end; long bodies go to spool files before that. What waits
-/// to be written is bounded: beyond the bound exchanges end when there is room again. Where nothing can be written any
-/// more, the rest is counted and let go of, and no exchange fails for it.
+/// Exchanges are handed over whole, in the order in which they end; long bodies go to spool files before that. What
+/// waits to be written is bounded: beyond the bound exchanges end when there is room again. Where nothing can be
+/// written any more, the rest is counted and let go of, and no exchange fails for it.
 public final class Recorder: ExchangeRecorder {
     private enum Job {
         case append(Spool, ByteBuffer, taken: @Sendable () -> Void)
@@ -61,7 +61,8 @@ public final class Recorder: ExchangeRecorder {
     /// The most that waits: exchanges, and bytes of theirs.
     private static let mostWaiting = 1024
     private static let mostBytes = 8 << 20
-    /// While exchanges keep coming, they are written together so often, in nanoseconds, or as soon as there are so many.
+    /// While exchanges keep coming, they are written together so often, in nanoseconds, or as soon as there are so
+    /// many.
     private static let gatherTime: UInt64 = 2_000_000
     private static let mostGathered = 256
     private static let mostGatheredBytes = 1 << 20
@@ -319,7 +320,8 @@ public final class Recorder: ExchangeRecorder {
         do throws(RecorderFailure) { try output?.settle() } catch { fail(error) }
     }
 
-    /// Fails where what was written is nowhere, or elsewhere, as somebody has removed, moved, replaced or cut it meanwhile.
+    /// Fails where what was written is nowhere, or elsewhere, as somebody has removed, moved, replaced or cut it
+    /// meanwhile.
     private func seePlace() {
         guard !performed.hasFailed, performed.told > 0, let output else { return }
         do throws(RecorderFailure) {

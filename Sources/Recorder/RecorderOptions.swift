@@ -20,8 +20,8 @@ public struct RecorderOptions: Sendable {
     }
 
     public var output: Output
-    /// What is taken out before anything is written; nil for nothing. The default is what ``Redaction/standardName`` stands
-    /// for.
+    /// What is taken out before anything is written; nil for nothing. The default is what ``Redaction/standardName``
+    /// stands for.
     public var redaction: Redaction? = Redaction(names: [Redaction.standardName])
     /// The most bytes of a response's body, as it came; the default is 256 MiB.
     public var bodyLimit = 256 << 20
@@ -30,8 +30,8 @@ public struct RecorderOptions: Sendable {
     /// The program that writes, and its version.
     public var program = "subproxy"
     public var version = ""
-    /// Where the last entry of the HAR that is there ends, in bytes: behind it is appended also where another program has
-    /// written it. The default is nil, for none, or a HAR of this program.
+    /// Where the last entry of the HAR that is there ends, in bytes: behind it is appended also where another program
+    /// has written it. The default is nil, for none, or a HAR of this program.
     public var lastEntryEnd: Int?
     /// Called once, on the writer's thread, when no more can be written.
     public var whenFailed: @Sendable (RecorderFailure) -> Void = { _ in }

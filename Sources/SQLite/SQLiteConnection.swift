@@ -29,8 +29,8 @@ public final class SQLiteConnection {
     public var waitsForLock: ((Int) -> Bool)? {
         didSet { installBusyHandler() }
     }
-    /// Told of each row that is inserted or updated, by its table's name and its rowid; of tables WITHOUT ROWID nothing.
-    /// It asks the connection nothing.
+    /// Told of each row that is inserted or updated, by its table's name and its rowid; of tables WITHOUT ROWID
+    /// nothing. It asks the connection nothing.
     public var onRowChange: ((_ table: String, _ rowid: Int64) -> Void)? {
         didSet { installUpdateHook() }
     }
@@ -40,8 +40,8 @@ public final class SQLiteConnection {
 
     /// The bytes that preparing a statement may take. The default is no limit.
     public var preparationBytes = Int64.max
-    /// When preparing a statement has to end, in nanoseconds of the monotonic clock; nil for no limit. SQLite before 3.41
-    /// doesn't ask ``goesOn`` meanwhile, so that it is ended by giving it no more memory.
+    /// When preparing a statement has to end, in nanoseconds of the monotonic clock; nil for no limit. SQLite before
+    /// 3.41 doesn't ask ``goesOn`` meanwhile, so that it is ended by giving it no more memory.
     public var preparationDeadline: (() -> UInt64)?
 
     /// Steps of the virtual machine between two questions: some 20 µs.

@@ -7,8 +7,8 @@ public struct SessionURL: Sendable, Equatable {
     /// The length of a request's target that proxies and servers take.
     static let longest = 32 << 10
 
-    /// Reads a URL as browsers write it: it is kept as it is, but that bytes beyond ASCII, spaces, quotes and angle brackets
-    /// behind the host are percent-encoded (URL standard, "fragment percent-encode set" without the backtick).
+    /// Reads a URL as browsers write it: it is kept as it is, but that bytes beyond ASCII, spaces, quotes and angle
+    /// brackets behind the host are percent-encoded (URL standard, "fragment percent-encode set" without the backtick).
     ///
     /// - Throws: what is wrong with it, a sentence without a capital and a full stop.
     public init(_ text: String) throws(SessionURLError) {

@@ -11,8 +11,8 @@ public final class YAMLEventParser {
     /// The bytes that marks and spans count in.
     public let source: [UInt8]
     public let limits: YAMLLimits
-    /// Takes what is refused and yet can be read on behind: anchors, aliases, tags, merge keys. An alias then stands for
-    /// null. Where it is nil, the first of them ends the reading.
+    /// Takes what is refused and yet can be read on behind: anchors, aliases, tags, merge keys. An alias then stands
+    /// for null. Where it is nil, the first of them ends the reading.
     private let refused: ((YAMLError) -> Void)?
 
     // libyaml keeps the address of its parser, so the struct can't be a property.
@@ -45,8 +45,8 @@ public final class YAMLEventParser {
     ///
     /// - Parameters:
     ///   - bytes: UTF-8, with or without a byte-order mark.
-    ///   - refused: Takes errors that need not end the reading: anchors, aliases, tags, merge keys. An alias is given as
-    ///     null then. By default they are thrown.
+    ///   - refused: Takes errors that need not end the reading: anchors, aliases, tags, merge keys. An alias is given
+    ///     as null then. By default they are thrown.
     public init(_ bytes: [UInt8], limits: YAMLLimits = .init(), refused: ((YAMLError) -> Void)? = nil) {
         source = bytes
         self.limits = limits

@@ -28,8 +28,8 @@ struct CheckCommand: ProgramCommand {
         }
         let result = try MapSources(maps, process.signals).load()
         var messages = result.diagnostics
-        // Of a map with errors, what could be read is looked at, and warned of nothing: what it seems to lack may stand in
-        // what could not.
+        // Of a map with errors, what could be read is looked at, and warned of nothing: what it seems to lack may stand
+        // in what could not.
         let readable = result.map ?? result.remainder
         let files = readable?.checkFiles(limit: 1000)
         // A folder that is mapped to a file was noticed already where a map has it.

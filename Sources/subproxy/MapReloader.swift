@@ -48,7 +48,8 @@ final class MapReloader: Sendable {
 
     /// Starts to watch the map files.
     ///
-    /// - Parameter began: the time by ``fileNanoseconds()`` before they were read: what has changed meanwhile is read again.
+    /// - Parameter began: the time by ``fileNanoseconds()`` before they were read: what has changed meanwhile is read
+    ///   again.
     func start(readSince began: UInt64) {
         do throws(FileRefusal) {
             let watcher = try FileWatcher(paths: server.map.watchedFiles, readSince: began) { [weak self] in
@@ -128,8 +129,8 @@ final class MapReloader: Sendable {
         state.withLock(\.watcher)?.update(paths: paths, readSince: began)
     }
 
-    /// Says who else can change the maps, which expressions see no https URL, and which files do not exist; a map may be
-    /// right before its files are there, so this stops nothing.
+    /// Says who else can change the maps, which expressions see no https URL, and which files do not exist; a map may
+    /// be right before its files are there, so this stops nothing.
     ///
     /// A look at the files of a large map takes nearly as long as loading it did, and nobody waits for that.
     private func warnOfFiles(_ map: SubstitutionMap) {

@@ -129,8 +129,8 @@ enum OptionValue {
         }.joined(separator: ",")
     }
 
-    /// `HOST:PORT:ADDRESS`, where ADDRESS is one or more IP addresses with commas between; an IPv6 one may have brackets.
-    /// The root's dot behind HOST is dropped, as it is from requested hosts.
+    /// `HOST:PORT:ADDRESS`, where ADDRESS is one or more IP addresses with commas between; an IPv6 one may have
+    /// brackets. The root's dot behind HOST is dropped, as it is from requested hosts.
     static func resolveEntry(_ text: String) throws -> String {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         let wrong = OptionValueError("must be HOST:PORT:ADDRESS, as in www.example.com:80:127.0.0.1")

@@ -14,7 +14,8 @@ final class ProgressLine: Sendable {
         isShown = isWanted && !["", "dumb"].contains(kind) && isatty(StandardStream.error.descriptor) == 1
     }
 
-    /// Shows a text without escapes in the place of the last one. What is wider than the terminal is not taken away whole.
+    /// Shows a text without escapes in the place of the last one. What is wider than the terminal is not taken away
+    /// whole.
     func show(_ text: String) {
         guard isShown else { return }
         hasText.withLock { hasText in

@@ -25,7 +25,8 @@ struct LockedFileTests {
         #expect(fcntl(first, F_GETFD) & FD_CLOEXEC != 0)
         close(first)
         var second: CInt = -1
-        // A child that another test begins has a copy of the descriptor, and with it the lock, until it runs its program.
+        // A child that another test begins has a copy of the descriptor, and with it the lock, until it runs its
+        // program.
         try Wait.until {
             do throws(SystemError) { second = try LockedFile.open(path, flags: O_RDONLY) } catch {
                 guard error == SystemError(EWOULDBLOCK) else { throw error }

@@ -144,7 +144,8 @@ extension EndToEnd {
                 #expect(try ask("ann:guess\(guess)") == 407)
                 #expect(try ask("eve:\(long)\(guess)") == 200)
             }
-            // After the sixth failure a second has to pass, which may be over before the next guess, and then two, and so on.
+            // After the sixth failure a second has to pass, which may be over before the next guess, and then two, and
+            // so on.
             var turn = 0
             #expect(
                 try Wait.holds {

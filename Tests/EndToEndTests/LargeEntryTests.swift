@@ -2,8 +2,8 @@ import Foundation
 import ProxyTestKit
 import Testing
 
-/// The built program with recorded bodies that are too large to be in memory, in each form that archives have, beside the
-/// same bytes mapped as a file.
+/// The built program with recorded bodies that are too large to be in memory, in each form that archives have, beside
+/// the same bytes mapped as a file.
 @Suite("Recorded bodies that are not in memory", .onThreads)
 struct LargeEntryTests {
     /// Lines of eight bytes with their numbers: somewhat more than is passed over at once.

@@ -156,8 +156,8 @@ extension EndToEnd {
                 "soak: \(steps.value) steps in \(Int(Soak.seconds)) s, \(growth) bytes more in the last quarter than in the",
                 "second, of \(mean(samples.suffix(quarter))); at most \(samples.max() ?? 0)")
             #expect(growth < 4 * mebibyte)
-            // libcurl notices that origins have closed kept connections when it looks for one. How many were kept depends on
-            // how many requests were under way at a time.
+            // libcurl notices that origins have closed kept connections when it looks for one. How many were kept
+            // depends on how many requests were under way at a time.
             origin.stop()
             secure.stop()
             let other = try ScriptedOrigin(fields: "Connection: close\r\n", body: "forwarded")

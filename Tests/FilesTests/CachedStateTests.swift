@@ -131,8 +131,8 @@ struct CachedStateTests {
         }
     }
 
-    /// How a file is asked for its state: by a descriptor of its own, or where there is no room for one by its path, for
-    /// which the kernel has to promise not to wait, or has done so lately.
+    /// How a file is asked for its state: by a descriptor of its own, or where there is no room for one by its path,
+    /// for which the kernel has to promise not to wait, or has done so lately.
     enum Way: CaseIterable {
         case descriptor, pathAfterDescriptor, pathLately, path
 

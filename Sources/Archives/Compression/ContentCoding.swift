@@ -19,8 +19,8 @@ enum ContentCoding: String, Sendable, CaseIterable {
 
     /// Whether a body that begins like this has not the coding, since its writer has decoded it and left the field.
     ///
-    /// A body in gzip or zstd has a mark. In the others it is any bytes, and no text that stops to be decoded: of some text
-    /// a few bytes are a whole stream, with nothing in it.
+    /// A body in gzip or zstd has a mark. In the others it is any bytes, and no text that stops to be decoded: of some
+    /// text a few bytes are a whole stream, with nothing in it.
     ///
     /// - Parameter isWhole: whether these are all bytes of the body.
     func isWrong(for start: [UInt8], isWhole: Bool) -> Bool {
@@ -79,7 +79,8 @@ public enum ContentDecoder {
     /// The most codings that a body may have.
     static let mostCodings = 4
 
-    /// The codings that Content-Encoding names, in the order in which they were put on, in lower case; without identity.
+    /// The codings that Content-Encoding names, in the order in which they were put on, in lower case; without
+    /// identity.
     public static func codings(of fields: [RecordedField]) -> [String] {
         fields.filter { $0.isNamed("content-encoding") }.flatMap { field in
             field.value.split(separator: UInt8(ascii: ",")).map { part in

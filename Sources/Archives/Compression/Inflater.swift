@@ -91,8 +91,8 @@ final class Inflater: Decompressor {
         return step
     }
 
-    /// Of gzip: some writers leave the checksum and the length at the end out, or cut them. What there is of them has to
-    /// be right.
+    /// Of gzip: some writers leave the checksum and the length at the end out, or cut them. What there is of them has
+    /// to be right.
     var isWhole: Bool { missingEnd != nil }
 
     /// What is missing of the checksum and the length, where nothing else is.

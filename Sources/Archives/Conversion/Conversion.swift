@@ -60,8 +60,8 @@ public struct Conversion: Sendable {
         return type.starts(withIgnoringCase: "text/html") || type.starts(withIgnoringCase: "application/xhtml+xml")
     }
 
-    /// The URL, in normal form, of the entry that a GET of a URL ends at, behind its redirects; nil where there is none.
-    /// Does I/O.
+    /// The URL, in normal form, of the entry that a GET of a URL ends at, behind its redirects; nil where there is
+    /// none. Does I/O.
     ///
     /// - Throws: ``ArchiveProblem`` where an entry on the way can't be read.
     public func entry(_ url: [UInt8]) throws(ArchiveProblem) -> [UInt8]? {

@@ -81,8 +81,8 @@ public struct ConvertedEntry: Sendable {
     /// Whether it can answer, and not with a part alone; at the URL that it has here.
     public var isWhole: Bool { (entry.isUsable || archive.table.portableURLs[index] != nil) && !entry.isPartial }
 
-    /// Whether the request has had a body that is not here: one that was too long to be read, or that nothing can be taken
-    /// out of.
+    /// Whether the request has had a body that is not here: one that was too long to be read, or that nothing can be
+    /// taken out of.
     var lacksRequestBody: Bool { entry.hasRequestBody && exchange.requestBody == nil }
 
     /// Whether it never answers, since an earlier entry of a saved page has its URL.

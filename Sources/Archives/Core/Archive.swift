@@ -29,8 +29,8 @@ public struct ArchiveInput: Sendable {
     /// The name as its user wrote it.
     public var name: String
     public var bytes: ArchiveBytes
-    /// Opens a file below the archive's folder, by a path that was checked: nothing outside, no links; nil where there is
-    /// none.
+    /// Opens a file below the archive's folder, by a path that was checked: nothing outside, no links; nil where there
+    /// is none.
     public var sibling: @Sendable (_ path: String) -> ArchiveBytes?
     /// Whether a path below the archive's folder is a symbolic link, or leads through one.
     public var isLink: @Sendable (_ path: String) -> Bool
@@ -175,15 +175,16 @@ public final class Archive: Sendable {
         try reader.body(at: table[index].place)
     }
 
-    /// Reads the response's body as ``openBody(_:)`` does, but as it was recorded: nothing in it is rewritten. Does I/O.
+    /// Reads the response's body as ``openBody(_:)`` does, but as it was recorded: nothing in it is rewritten. Does
+    /// I/O.
     ///
     /// - Throws: ``ArchiveProblem`` where it can't be read.
     public func openStoredBody(_ index: Int) throws(ArchiveProblem) -> any BodyStream {
         try reader.storedBody(at: table[index].place)
     }
 
-    /// Reads the response's body as it belongs into another archive: MHTML's parts are named by their own URLs, and not by
-    /// those that only this archive answers (``ContentIDs``). Does I/O.
+    /// Reads the response's body as it belongs into another archive: MHTML's parts are named by their own URLs, and not
+    /// by those that only this archive answers (``ContentIDs``). Does I/O.
     ///
     /// - Throws: ``ArchiveProblem`` where it can't be read.
     public func openPortableBody(_ index: Int) throws(ArchiveProblem) -> any BodyStream {

@@ -16,8 +16,8 @@ struct ByteWindow {
     /// Whether nothing is behind ``buffer``.
     var isLast: Bool { end >= source.count }
 
-    /// Makes `length` bytes from `offset` on be in ``buffer``, or all up to the end where there are fewer; the two bytes
-    /// before them too.
+    /// Makes `length` bytes from `offset` on be in ``buffer``, or all up to the end where there are fewer; the two
+    /// bytes before them too.
     ///
     /// - Throws: ``ArchiveProblem`` where they can't be read.
     mutating func require(_ length: Int, at offset: Int) throws(ArchiveProblem) {
@@ -28,8 +28,8 @@ struct ByteWindow {
         guard end >= needed else { throw .cutShort(at: end) }
     }
 
-    /// Reads that many bytes into ``buffer``: into the memory that it has, since the kernel has to give and clear what is
-    /// new.
+    /// Reads that many bytes into ``buffer``: into the memory that it has, since the kernel has to give and clear what
+    /// is new.
     private mutating func read(_ length: Int) throws(ArchiveProblem) {
         // What was there is gone where reading fails.
         var bytes: [UInt8] = []

@@ -61,8 +61,8 @@ public struct FoundEntry: Sendable {
     public init(at place: EntryPlace) { self.place = place }
 }
 
-/// The entries of an archive in the order of their file, with what finding them takes: some 60 bytes an entry beside its
-/// URL.
+/// The entries of an archive in the order of their file, with what finding them takes: some 60 bytes an entry beside
+/// its URL.
 public struct EntryTable: Sendable {
     struct Record {
         var place: EntryPlace
@@ -113,8 +113,8 @@ public struct EntryTable: Sendable {
     private(set) var methods: [String] = []
     /// Further URLs by which entries are found, one an entry at most, in their order: those that redirects led to.
     private var further: [Alias] = []
-    /// What the parts of an MHTML file are named by beside their URLs: a request of the archive's hosts whose last segment
-    /// is ``ContentIDs/entry(segment:)`` is answered by that entry.
+    /// What the parts of an MHTML file are named by beside their URLs: a request of the archive's hosts whose last
+    /// segment is ``ContentIDs/entry(segment:)`` is answered by that entry.
     public internal(set) var contentIDs = ContentIDs()
     /// Of parts that only their identifier names, since an earlier one has their URL: the URL that they have in another
     /// archive, by their index.
@@ -154,8 +154,8 @@ public struct EntryTable: Sendable {
         return entry
     }
 
-    /// Calls `body` with the place of each URL, the URL, and where in it the query begins (`?`), or its end: the last one
-    /// first. Entries without a URL are passed over.
+    /// Calls `body` with the place of each URL, the URL, and where in it the query begins (`?`), or its end: the last
+    /// one first. Entries without a URL are passed over.
     public func forEachURLFromLast(_ body: (_ place: Int, _ url: UnsafeRawBufferPointer, _ pathEnd: Int) -> Void) {
         arena.withUnsafeBytes { arena in
             func tell(_ place: Int, _ start: Int, _ length: UInt32, _ pathEnd: UInt32) {

@@ -89,7 +89,8 @@ struct PageLocations: Sendable {
         return reference
     }
 
-    /// The URL below `http://archive.invalid/` of one that is of `file:` or `thismessage:`, or relative; nil for others.
+    /// The URL below `http://archive.invalid/` of one that is of `file:` or `thismessage:`, or relative; nil for
+    /// others.
     private static func inventedURL(_ url: [UInt8]) -> [UInt8]? {
         if let path = path(ofLocal: url) { return invented + path }
         guard !url.isEmpty, !url.withUnsafeBytes(URIReference.isAbsolute) else { return nil }

@@ -16,8 +16,8 @@ public struct RecordedField: Sendable, Equatable {
             && other.withUTF8Buffer { zip($0, name).allSatisfy { $0 | 0x20 == $1 | 0x20 || $0 == $1 } }
     }
 
-    /// Whether it holds for the body's bytes alone, with their content codings (RFC 9530; Content-MD5 of RFC 2616, Digest
-    /// of RFC 3230).
+    /// Whether it holds for the body's bytes alone, with their content codings (RFC 9530; Content-MD5 of RFC 2616,
+    /// Digest of RFC 3230).
     public var isDigest: Bool {
         isNamed("content-md5") || isNamed("digest") || isNamed("content-digest") || isNamed("repr-digest")
     }
@@ -53,8 +53,8 @@ public struct RecordedExchange: Sendable {
     /// The value of the first field of this name.
     public func value(_ name: StaticString) -> [UInt8]? { fields.first { $0.isNamed(name) }?.value }
 
-    /// Has the request's Content-Length, where there is one, say how long its body is that was changed; takes it out where
-    /// the body was.
+    /// Has the request's Content-Length, where there is one, say how long its body is that was changed; takes it out
+    /// where the body was.
     public mutating func correctRequestLength() {
         guard let count = requestBody?.count else { return requestFields.removeAll { $0.isNamed("content-length") } }
         for index in requestFields.indices where requestFields[index].isNamed("content-length") {
@@ -71,8 +71,8 @@ public struct RecordedBody: Sendable, Equatable {
     public var storedBytes = 0
     /// Its length as ``Archive/openBody(_:)`` gives it; nil where only reading it tells.
     public var size: Int?
-    /// The content codings that it still has when it is read, in the order of Content-Encoding; a Content-Encoding field
-    /// that doesn't hold is not among ``RecordedExchange/fields`` any more.
+    /// The content codings that it still has when it is read, in the order of Content-Encoding; a Content-Encoding
+    /// field that doesn't hold is not among ``RecordedExchange/fields`` any more.
     public var codings: [String] = []
     /// Whether a part of it can be read without what is before it: it stands in a file as it is.
     public var isSeekable = false
@@ -82,8 +82,8 @@ public struct RecordedBody: Sendable, Equatable {
     /// Whether that file may change while the archive is in force: an edit of a recording's counts at once, and one of
     /// a HAR's makes it another archive.
     public var fileMayChange = false
-    /// Whether it is not the bytes that the origin sent: then no ETag is made from them. Where ``size`` is nil it may be
-    /// them all the same, and ``BodyStream/isRewritten`` tells.
+    /// Whether it is not the bytes that the origin sent: then no ETag is made from them. Where ``size`` is nil it may
+    /// be them all the same, and ``BodyStream/isRewritten`` tells.
     public var isRewritten = false
 
     public init() {}

@@ -1,7 +1,7 @@
 /// Writes a saved page piece by piece, in memory that doesn't grow with bodies. Nothing here does I/O.
 ///
-/// The bytes to write are what ``begin()``, then for each exchange ``add(_:size:)``, the body and ``endBody()``, and at last
-/// ``finish()`` return, in this order. The first exchange is the document, without which there is no page.
+/// The bytes to write are what ``begin()``, then for each exchange ``add(_:size:)``, the body and ``endBody()``, and at
+/// last ``finish()`` return, in this order. The first exchange is the document, without which there is no page.
 public protocol SavedPageWriter {
     mutating func begin() -> [UInt8]
     /// - Parameters:

@@ -94,8 +94,8 @@ struct ContentIDRewriter {
         return isWhole
     }
 
-    /// The next place where the first two bytes are those of `cid:` or `<template`, or the first one is the last; else the
-    /// end.
+    /// The next place where the first two bytes are those of `cid:` or `<template`, or the first one is the last; else
+    /// the end.
     private static func nextBeginning(_ text: UnsafeRawBufferPointer, from start: Int) -> Int {
         var index = start
         while text.count &- index > 8 {
@@ -116,8 +116,8 @@ struct ContentIDRewriter {
         return index
     }
 
-    /// The highest bit of each of eight bytes that is the first one of `cid:` or `<template`, with the second one behind it;
-    /// in the order of memory on a little-endian machine.
+    /// The highest bit of each of eight bytes that is the first one of `cid:` or `<template`, with the second one
+    /// behind it; in the order of memory on a little-endian machine.
     ///
     /// - Parameter next: the eight bytes that are one place further.
     @inline(__always)

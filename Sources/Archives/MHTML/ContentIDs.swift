@@ -3,8 +3,8 @@ import HTTPSemantics
 
 /// The identifiers of an archive's parts, by which `cid:` URLs name them (RFC 2392).
 ///
-/// No browser asks a proxy for `cid:ID`. Where a part names another so, the URL of a segment `.cid-ID` stands in its place,
-/// in the folder of the part that names it: whatever folder it is asked for in, the segment tells the part.
+/// No browser asks a proxy for `cid:ID`. Where a part names another so, the URL of a segment `.cid-ID` stands in its
+/// place, in the folder of the part that names it: whatever folder it is asked for in, the segment tells the part.
 public struct ContentIDs: Sendable {
     private static let prefix = Array(".cid-".utf8)
     private var entries: [[UInt8]: Int] = [:]
@@ -26,7 +26,8 @@ public struct ContentIDs: Sendable {
 
     /// The entry that the last segment of a path names, such as `.cid-frame-1%40mhtml.blink`.
     ///
-    /// - Returns: The index of the entry, from 0; nil where the segment is none of this kind, or no part has its identifier.
+    /// - Returns: The index of the entry, from 0; nil where the segment is none of this kind, or no part has its
+    ///   identifier.
     public func entry(segment: some Collection<UInt8>) -> Int? {
         guard !entries.isEmpty, segment.starts(with: ContentIDs.prefix) else { return nil }
         return entries[ContentIDs.decoded(segment.dropFirst(ContentIDs.prefix.count))]

@@ -1,9 +1,10 @@
 /// Reads saved pages in MHTML (RFC 2557), as Chromium, Internet Explorer and UnMHT write them.
 ///
-/// An entry's place is where its part begins, with all of its header block, and how long it is; `extra` is the number of
-/// the base that surrounds it.
+/// An entry's place is where its part begins, with all of its header block, and how long it is; `extra` is the number
+/// of the base that surrounds it.
 struct MHTMLReader: ArchiveReader {
-    /// Bodies up to this many coded bytes are decoded to tell whether anything in them is rewritten, and how long they are.
+    /// Bodies up to this many coded bytes are decoded to tell whether anything in them is rewritten, and how long they
+    /// are.
     private static let telling = 1 << 20
 
     private let bytes: ArchiveBytes

@@ -45,8 +45,8 @@ struct MHTMLStream: BodyStream {
         }
     }
 
-    /// Reads all, for what it shows; one that can't be read so far shows what it does up to there: that it can't be read,
-    /// decoding it tells.
+    /// Reads all, for what it shows; one that can't be read so far shows what it does up to there: that it can't be
+    /// read, decoding it tells.
     mutating func readThrough() {
         var bytes: [UInt8] = []
         while (try? read(65_536, into: &bytes)) == true { bytes.removeAll(keepingCapacity: true) }

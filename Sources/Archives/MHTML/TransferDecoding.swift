@@ -108,8 +108,8 @@ struct Base64Decoder {
     }
 }
 
-/// Decodes quoted-printable, piece by piece (RFC 2045 §6.7): what is none stays as it is, but for blanks at the end of a
-/// line, which mail adds and takes away (rule 3).
+/// Decodes quoted-printable, piece by piece (RFC 2045 §6.7): what is none stays as it is, but for blanks at the end of
+/// a line, which mail adds and takes away (rule 3).
 struct QuotedPrintableDecoder {
     /// Whether it is text in lines, and not a word of a header field.
     private let hasLines: Bool

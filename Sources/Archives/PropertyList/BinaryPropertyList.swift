@@ -1,6 +1,7 @@
 import HTTPSemantics
 
-/// Reads a binary property list by its offsets (CoreFoundation: CFBinaryPList.c): objects are read when they are asked for.
+/// Reads a binary property list by its offsets (CoreFoundation: CFBinaryPList.c): objects are read when they are asked
+/// for.
 struct BinaryPropertyList {
     private let bytes: ArchiveBytes
     private let offsetSize: Int
@@ -16,8 +17,8 @@ struct BinaryPropertyList {
     /// Reads the trailer, and looks at every reference once.
     ///
     /// - Parameter isChecked: whether that was done before.
-    /// - Throws: ``ArchiveProblem`` where it is no property list, where a reference leads out of the file or in a cycle, or
-    ///   where it is beyond limits.
+    /// - Throws: ``ArchiveProblem`` where it is no property list, where a reference leads out of the file or in a
+    ///   cycle, or where it is beyond limits.
     init(_ bytes: ArchiveBytes, isChecked: Bool = false) throws(ArchiveProblem) {
         self.bytes = bytes
         offsets = ByteWindow(bytes, size: 4096)
@@ -157,8 +158,8 @@ struct BinaryPropertyList {
 
     /// Goes through all objects once, with the containers that it is in on a stack.
     ///
-    /// Each reference has bytes of its own where objects don't lie over each other: so there are no more than bytes, and
-    /// those of objects that do are not looked at again and again.
+    /// Each reference has bytes of its own where objects don't lie over each other: so there are no more than bytes,
+    /// and those of objects that do are not looked at again and again.
     private mutating func checkReferences() throws(ArchiveProblem) {
         var left = bytes.count
         let end = tableOffset

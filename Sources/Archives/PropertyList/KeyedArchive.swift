@@ -76,8 +76,8 @@ struct KeyedArchive {
         return PageLocations.resolve(RecordedURL.repaired(text), against: [RecordedURL.repaired(url)])
     }
 
-    /// The members of an NSDictionary in their order, with its keys and values in two lists or under numbered names, or of
-    /// a plain dictionary; nil where the value is none.
+    /// The members of an NSDictionary in their order, with its keys and values in two lists or under numbered names, or
+    /// of a plain dictionary; nil where the value is none.
     mutating func dictionary(_ value: PropertyList) throws(ArchiveProblem) -> [(key: [UInt8], value: PropertyList)]? {
         guard case .dictionary(let plain) = try followed(value), let members = try members(value) else { return nil }
         var keys: [PropertyList] = []

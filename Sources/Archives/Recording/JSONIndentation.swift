@@ -1,6 +1,7 @@
 /// Writes JSON with a member or element a line, indented by two blanks.
 enum JSONIndentation {
-    /// A text gets so many times as long at the most, beyond a few kilobytes: brackets in brackets have long lines of blanks.
+    /// A text gets so many times as long at the most, beyond a few kilobytes: brackets in brackets have long lines of
+    /// blanks.
     private static let mostTimes = 8
 
     /// - Returns: nil for what is no JSON, nests too deeply, or would be far longer.

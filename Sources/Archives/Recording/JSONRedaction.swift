@@ -2,7 +2,8 @@
 enum JSONRedaction {
     private static let mark = Array("\"".utf8) + Redaction.mark + Array("\"".utf8)
 
-    /// The text with `"REDACTED"` for the values of members of these names, but for null; all else stays as it is written.
+    /// The text with `"REDACTED"` for the values of members of these names, but for null; all else stays as it is
+    /// written.
     ///
     /// - Returns: nil where nothing is to be changed, JSON or not.
     static func redacted(_ text: [UInt8], _ names: RedactedNames) -> [UInt8]? {

@@ -2,11 +2,11 @@ import Basics
 
 /// Looks in a text for members of JSON by their names, without asking whether it is JSON.
 ///
-/// What stands between two quotes is a name where a colon follows, whatever stands before: so nothing that is broken, cut
-/// off, or put around JSON hides a member. In JSON that is whole these are its members, and no others. A text between
-/// quotes that has escapes is looked into as a text of its own, as for JSON that was written into JSON; if it has such a
-/// member it is a place as a whole. Beside them there are names in single quotes, as Python writes them, and names without
-/// quotes before a value that has some, as in JavaScript and GraphQL.
+/// What stands between two quotes is a name where a colon follows, whatever stands before: so nothing that is broken,
+/// cut off, or put around JSON hides a member. In JSON that is whole these are its members, and no others. A text
+/// between quotes that has escapes is looked into as a text of its own, as for JSON that was written into JSON; if it
+/// has such a member it is a place as a whole. Beside them there are names in single quotes, as Python writes them, and
+/// names without quotes before a value that has some, as in JavaScript and GraphQL.
 ///
 /// How often a byte is looked at has a limit, so a search takes as long as the text is, whatever it says.
 struct MemberSearch {
@@ -39,7 +39,8 @@ struct MemberSearch {
         (self.text, self.names, self.depth) = (text, names, depth)
     }
 
-    /// Where the values of members of these names stand, but for null, and texts that have such members; in their order.
+    /// Where the values of members of these names stand, but for null, and texts that have such members; in their
+    /// order.
     static func places(
         _ text: UnsafeBufferPointer<UInt8>, _ names: RedactedNames, depth: Int = 0
     ) -> [Range<Int>] {
@@ -113,7 +114,8 @@ struct MemberSearch {
         return index < text.count && text[index] == MemberSearch.colon ? index : nil
     }
 
-    /// Whether one of the names stands in the stretch before a colon: in single quotes, or in none where the value has some.
+    /// Whether one of the names stands in the stretch before a colon: in single quotes, or in none where the value has
+    /// some.
     private func isName(before colon: Int, valueAt value: Int) -> Bool {
         var end = colon
         while end > start, text[end - 1] <= 0x20 { end -= 1 }
@@ -183,7 +185,8 @@ struct MemberSearch {
         return start..<end
     }
 
-    /// Behind white space and what begins a line of an event, and perhaps behind comments, as far as they end before an end.
+    /// Behind white space and what begins a line of an event, and perhaps behind comments, as far as they end before an
+    /// end.
     private func behindBlanks(_ start: Int, upTo end: Int, andComments: Bool = false) -> Int {
         var index = start
         while index < end {

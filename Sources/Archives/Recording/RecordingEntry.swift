@@ -99,8 +99,8 @@ enum RecordingEntry {
         return own ?? recorded
     }
 
-    /// A cookie with Max-Age has no use for Expires, which is another time in each exchange (RFC 6265 §4.1.2.2). One that
-    /// has Expires alone gets Max-Age in its place: it lasts as long in each, and from a replay on.
+    /// A cookie with Max-Age has no use for Expires, which is another time in each exchange (RFC 6265 §4.1.2.2). One
+    /// that has Expires alone gets Max-Age in its place: it lasts as long in each, and from a replay on.
     private static func timeless(_ field: RecordedField, at time: Int64?) -> RecordedField {
         guard field.isNamed("set-cookie") else { return field }
         let parts = field.value.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
@@ -120,8 +120,8 @@ enum RecordingEntry {
         return RecordedField(field.name, Array(kept.joined(separator: [UInt8(ascii: ";")])))
     }
 
-    /// The seconds from a time to a cookie's date: 0 for a date that is over, which removes the cookie (RFC 6265 §5.2.2),
-    /// and at most the 400 days for which browsers keep one (RFC 6265bis §5.5). Nil for what is no date.
+    /// The seconds from a time to a cookie's date: 0 for a date that is over, which removes the cookie (RFC 6265
+    /// §5.2.2), and at most the 400 days for which browsers keep one (RFC 6265bis §5.5). Nil for what is no date.
     ///
     /// Two clocks are read, one behind the other: what is within two seconds of whole minutes is those.
     private static func lifetime(until expires: some Sequence<UInt8>, from time: Int64) -> Int64? {

@@ -106,8 +106,8 @@ enum RecordingEntryReader {
         return number
     }
 
-    /// Reads a list of fields, each a mapping of one name, or a mapping; whether a Content-Type is said, or is said to be
-    /// none by null.
+    /// Reads a list of fields, each a mapping of one name, or a mapping; whether a Content-Type is said, or is said to
+    /// be none by null.
     private static func fields(_ node: YAMLNode) throws(YAMLError) -> (fields: [RecordedField], hasType: Bool) {
         let expected = "'headers' is a list of fields, as in [Content-Type: text/plain], or a mapping"
         var pairs: [YAMLNode.Entry] = []

@@ -57,8 +57,8 @@ final class RecordingFiles {
         discard()
     }
 
-    /// Whether the list is still the one that has this name in the folder at its path, and not empty, and so is the folder
-    /// of the bodies.
+    /// Whether the list is still the one that has this name in the folder at its path, and not empty, and so is the
+    /// folder of the bodies.
     func hasList(_ name: String) throws(SystemError) -> Bool {
         guard try LockedFile.hasName(list, path + "/" + name) else { return false }
         var status = stat()

@@ -4,8 +4,8 @@ import HTTPSemantics
 
 /// Names the files of a recording: `files/HOST[_PORT]/PATH…/NAME[,QUERY][.METHOD].EXT`.
 ///
-/// No two have the same name, whatever the case, and none has the name of a folder: a recording can be checked out on any
-/// system.
+/// No two have the same name, whatever the case, and none has the name of a folder: a recording can be checked out on
+/// any system.
 public struct RecordingNames: Sendable {
     /// The bytes that a segment has at most.
     static let segmentLimit = 80
@@ -101,8 +101,8 @@ public struct RecordingNames: Sendable {
         }
     }
 
-    /// A segment that is none of a system's own, not empty, not hidden, and no device of Windows, which drops a point at
-    /// the end too.
+    /// A segment that is none of a system's own, not empty, not hidden, and no device of Windows, which drops a point
+    /// at the end too.
     ///
     /// - Parameter isWhole: whether no extension follows.
     private static func harmless(_ segment: [UInt8], isWhole: Bool) -> [UInt8] {

@@ -4,15 +4,15 @@ import HTTPSemantics
 
 /// The order of a recording's entries: the same for two recordings of a site that has not changed.
 ///
-/// Entries are appended in the order in which responses end, and a browser asks for many things at once, as many as it has
-/// connections for. What it asks for behind a page's document is therefore put into the order of its URLs, wherever the
-/// order says nothing to who replays it. Each such request tells itself by `Sec-Fetch-Mode`
-/// (https://www.w3.org/TR/fetch-metadata/); what has none stays in the order in which it was answered, as of programs that
-/// ask for one thing after the other.
+/// Entries are appended in the order in which responses end, and a browser asks for many things at once, as many as it
+/// has connections for. What it asks for behind a page's document is therefore put into the order of its URLs, wherever
+/// the order says nothing to who replays it. Each such request tells itself by `Sec-Fetch-Mode`
+/// (https://www.w3.org/TR/fetch-metadata/); what has none stays in the order in which it was answered, as of programs
+/// that ask for one thing after the other.
 ///
-/// An order says something in two cases. Several answers of one sequence are given in turn. And a request of a method that
-/// changes something divides what was answered before it from what was answered behind it, on its path, above and below:
-/// but only where there are different answers, since whoever has one answer alone gets that.
+/// An order says something in two cases. Several answers of one sequence are given in turn. And a request of a method
+/// that changes something divides what was answered before it from what was answered behind it, on its path, above and
+/// below: but only where there are different answers, since whoever has one answer alone gets that.
 ///
 /// An answer tells the state that the origin had when it began to answer, however long its body takes. So the moment of
 /// an exchange is the one at which the response's head came. Every place below has a time that is no later than that

@@ -3,8 +3,8 @@ import Glibc
 
 /// Where a file of a recording is to stand: an open folder, and a name in it.
 ///
-/// Whoever gives a recording away may have put links into it. So no path is handed to the system: each folder is opened in
-/// the one that it is in, and none that is a link (openat(2), O_NOFOLLOW).
+/// Whoever gives a recording away may have put links into it. So no path is handed to the system: each folder is opened
+/// in the one that it is in, and none that is a link (openat(2), O_NOFOLLOW).
 final class RecordingPlace {
     enum Result {
         case place(RecordingPlace)

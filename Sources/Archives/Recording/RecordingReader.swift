@@ -234,8 +234,8 @@ struct RecordingReader: ArchiveReader {
         return exchange
     }
 
-    /// A coding is believed where the body begins as it does, or it has no mark to begin with, and of a part from within,
-    /// where it can't be told.
+    /// A coding is believed where the body begins as it does, or it has no mark to begin with, and of a part from
+    /// within, where it can't be told.
     private func readCodings(
         _ entry: RecordingEntryReader.Entry, _ exchange: inout RecordedExchange
     ) throws(ArchiveProblem) {

@@ -107,7 +107,8 @@ public struct RecordingWriter {
     /// - Parameters:
     ///   - exchange: as it is to be written; nothing is taken out of it.
     ///   - file: one that has the response's body, if there is one: where it can be, it becomes the recording's.
-    ///   - body: opens the response's body, with the content codings that the exchange tells; it is written without them.
+    ///   - body: opens the response's body, with the content codings that the exchange tells; it is written without
+    ///     them.
     /// - Throws: ``RecordingFailure``; then the recording is as it was.
     public mutating func append(
         _ exchange: RecordedExchange, file: ReadyFile? = nil, body: () throws(ArchiveProblem) -> any BodyStream
@@ -127,8 +128,8 @@ public struct RecordingWriter {
         count += 1
     }
 
-    /// Whether what was written is still where it was: neither its list, which was not emptied either, nor its folder, nor
-    /// that of the bodies was removed, moved or replaced.
+    /// Whether what was written is still where it was: neither its list, which was not emptied either, nor its folder,
+    /// nor that of the bodies was removed, moved or replaced.
     ///
     /// - Throws: ``RecordingFailure`` where that can't be found out.
     public func isInPlace() throws(RecordingFailure) -> Bool {
@@ -179,7 +180,8 @@ public struct RecordingWriter {
         try system { () throws(SystemError) in try files.noteListSize() }
     }
 
-    /// Whether entries can stand behind the last line of a list: one of YAML's block style whose document goes on, or none.
+    /// Whether entries can stand behind the last line of a list: one of YAML's block style whose document goes on, or
+    /// none.
     private static func canGrow(_ list: ArraySlice<UInt8>) -> Bool {
         let lines = list.split(separator: 0x0A).filter { line in
             let first = line.first { ![0x20, 0x09, 0x0D].contains($0) }

@@ -15,9 +15,9 @@ struct RedactedNames: Sendable {
 
     var isEmpty: Bool { names.isEmpty }
 
-    /// Whether a name is one of them, whatever its case. Of `user[password][0]` it may be what stands in any of the brackets,
-    /// or before one, as all that a member of JSON has in it is taken out; of `Input.Password` what stands behind the last
-    /// point.
+    /// Whether a name is one of them, whatever its case. Of `user[password][0]` it may be what stands in any of the
+    /// brackets, or before one, as all that a member of JSON has in it is taken out; of `Input.Password` what stands
+    /// behind the last point.
     func contains(_ name: some Collection<UInt8>) -> Bool {
         guard name.count <= 1024 else { return false }
         let name = RedactedNames.folded(name)
@@ -119,8 +119,8 @@ struct RedactedNames: Sendable {
         return false
     }
 
-    /// Whether a value is a URL or a form that has a parameter with one of these names, but for the first of a form: one
-    /// pair alone may be a text.
+    /// Whether a value is a URL or a form that has a parameter with one of these names, but for the first of a form:
+    /// one pair alone may be a text.
     private func hasPairs(_ text: [UInt8]) -> Bool {
         var start: Int?
         for index in text.indices {
@@ -136,8 +136,8 @@ struct RedactedNames: Sendable {
         return false
     }
 
-    /// Whether what stands in the place of a name has one of these as a member of JSON, which wasn't taken out of a body
-    /// since it is encoded.
+    /// Whether what stands in the place of a name has one of these as a member of JSON, which wasn't taken out of a
+    /// body since it is encoded.
     private func isEncodedJSON(_ name: ArraySlice<UInt8>, _ kind: Pairs) -> Bool {
         (kind == .query || RedactedNames.isEncoded(name))
             && JSONRedaction.hasMembers(RedactedNames.decoded(name), self, countsMarks: kind == .query)
@@ -210,8 +210,8 @@ struct RedactedNames: Sendable {
     /// In so many parts of parts names are looked for.
     static let deepest = 8
 
-    /// A body without the values of these names, whatever it is: a form, a multipart form, or JSON is told by its bytes as
-    /// well as by its label.
+    /// A body without the values of these names, whatever it is: a form, a multipart form, or JSON is told by its bytes
+    /// as well as by its label.
     ///
     /// - Parameters:
     ///   - type: the value of Content-Type; empty for none.

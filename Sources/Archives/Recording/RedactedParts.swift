@@ -111,9 +111,9 @@ extension RedactedNames {
         }
     }
 
-    /// What a part's Content-Disposition says to be its name (RFC 7578 §4.2), in `name*` and in pieces too (RFC 2231 §3).
-    /// A backslash in quotes may stand for itself, as browsers write it, or for what follows it: what is a name by either
-    /// reading counts.
+    /// What a part's Content-Disposition says to be its name (RFC 7578 §4.2), in `name*` and in pieces too (RFC 2231
+    /// §3). A backslash in quotes may stand for itself, as browsers write it, or for what follows it: what is a name by
+    /// either reading counts.
     private static func names(_ lines: [[UInt8]]) -> [[UInt8]] {
         values("content-disposition", lines).flatMap { value in
             [true, false].flatMap { names(parameters(value, hasEscapes: $0), hasEscapes: $0) }

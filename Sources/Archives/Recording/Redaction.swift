@@ -31,8 +31,8 @@ public struct Redaction: Sendable {
     /// Whether names and passwords go that stand before hosts in URLs, as in `https://user:password@host/`.
     private let takesUsers: Bool
 
-    /// - Parameter names: of fields, parameters and members of JSON, in any case; `default` stands for the standard ones.
-    ///   Those that are named beside it are looked for in JSON of responses too.
+    /// - Parameter names: of fields, parameters and members of JSON, in any case; `default` stands for the standard
+    ///   ones. Those that are named beside it are looked for in JSON of responses too.
     public init(names: some Sequence<String>) {
         let names = names.map { RedactedNames.folded($0.utf8) }
         let own = Set(names.filter { !$0.elementsEqual(Redaction.standardName.utf8) && !$0.isEmpty })
@@ -80,8 +80,8 @@ public struct Redaction: Sendable {
         }
     }
 
-    /// Whether nothing is to be taken out of a coded body of a request. One that can't be decoded may have anything, as one
-    /// in UTF-16 or UTF-32 may.
+    /// Whether nothing is to be taken out of a coded body of a request. One that can't be decoded may have anything, as
+    /// one in UTF-16 or UTF-32 may.
     private func isHarmless(_ body: [UInt8], _ codings: [String], type: [UInt8]) -> Bool {
         do throws(ArchiveProblem) {
             var stream = try ContentDecoder.stream(
@@ -93,8 +93,8 @@ public struct Redaction: Sendable {
         }
     }
 
-    /// Whether a body is a text in UTF-16 or UTF-32, in which nothing is found: it begins with the byte order mark of one, or
-    /// with two letters of one, where these are JSON's or its label says JSON, a form, or one of these.
+    /// Whether a body is a text in UTF-16 or UTF-32, in which nothing is found: it begins with the byte order mark of
+    /// one, or with two letters of one, where these are JSON's or its label says JSON, a form, or one of these.
     private func isWide(_ body: [UInt8], type: [UInt8]) -> Bool {
         guard !parameters.isEmpty else { return false }
         if Redaction.hasWideMark(body) { return true }
@@ -214,8 +214,8 @@ public struct Redaction: Sendable {
 
     private func isNamed(_ field: RecordedField) -> Bool { fields.contains(field.name) }
 
-    /// A cookie with its name and attributes (RFC 6265 §4.1.1). Some programs write all cookies of a response as one value,
-    /// with commas or line ends between: the values of all of them go.
+    /// A cookie with its name and attributes (RFC 6265 §4.1.1). Some programs write all cookies of a response as one
+    /// value, with commas or line ends between: the values of all of them go.
     private static func cookie(_ value: [UInt8]) -> [UInt8] {
         let pair = value.prefix { $0 != UInt8(ascii: ";") }
         let name = pair.firstIndex(of: UInt8(ascii: "=")).map { Array(pair[...$0]) } ?? []
@@ -233,8 +233,8 @@ public struct Redaction: Sendable {
         return result
     }
 
-    /// Where the value of another cookie begins in an attribute: behind a comma or a line end and a name, or behind a line
-    /// end alone, as a cookie may have no name. The comma in a date has no name behind it.
+    /// Where the value of another cookie begins in an attribute: behind a comma or a line end and a name, or behind a
+    /// line end alone, as a cookie may have no name. The comma in a date has no name behind it.
     private static func otherValue(_ attribute: ArraySlice<UInt8>) -> Int? {
         for (index, byte) in zip(attribute.indices, attribute) {
             let isLineEnd = byte == 0x0A || byte == 0x0D
@@ -249,8 +249,8 @@ public struct Redaction: Sendable {
 
     // MARK: Bodies
 
-    /// The body of a request. What it is, a form, a multipart form, or JSON, is told by its bytes as well as by its label:
-    /// what sends it may have given it another one, or none.
+    /// The body of a request. What it is, a form, a multipart form, or JSON, is told by its bytes as well as by its
+    /// label: what sends it may have given it another one, or none.
     public func requestBody(_ body: [UInt8], type: [UInt8]) -> [UInt8] { parameters.redactedBody(body, type: type) }
 
     /// The body of a response, decoded: members that were named beside the standard ones are taken out of JSON.
@@ -285,8 +285,8 @@ public struct Redaction: Sendable {
         changesResponses && ResponseText.mayBe(beginning[...], type: type) != .other
     }
 
-    /// Whether a response's body is one that ``responseBody(_:type:)`` may change: any but those whose type says that they
-    /// are no text, since JSON is told by its first bytes as well as by its label.
+    /// Whether a response's body is one that ``responseBody(_:type:)`` may change: any but those whose type says that
+    /// they are no text, since JSON is told by its first bytes as well as by its label.
     public func mayChange(_ exchange: RecordedExchange) -> Bool {
         guard changesResponses else { return false }
         let type = String(decoding: exchange.value("content-type")?.prefix(16) ?? [], as: UTF8.self).lowercased()
@@ -323,8 +323,8 @@ public struct Redaction: Sendable {
         return true
     }
 
-    /// How many members of a response's JSON look like credentials: those with a standard name and a text that is none of
-    /// ``mark``.
+    /// How many members of a response's JSON look like credentials: those with a standard name and a text that is none
+    /// of ``mark``.
     public static func credentialCount(_ body: [UInt8]) -> Int {
         JSONRedaction.places(body, RedactedNames(Set(standardParameters.map { Array($0.utf8) }))).count { place in
             let value = body[place]

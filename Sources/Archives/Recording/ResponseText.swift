@@ -37,8 +37,8 @@ enum ResponseText {
         return isLabelled || begins(start) || callStart(start) != nil ? .json : .other
     }
 
-    /// Whether a text begins as an object or a list does, or as a text that has one, also behind what keeps other sites'
-    /// scripts from reading it.
+    /// Whether a text begins as an object or a list does, or as a text that has one, also behind what keeps other
+    /// sites' scripts from reading it.
     static func begins(_ text: [UInt8]) -> Bool {
         let text = text.drop { isBlank($0) }
         return ([""] + guards).contains { mark in

@@ -3,10 +3,11 @@ import Crypto
 import Glibc
 
 extension RecordingOrder {
-    /// Sorts the entries that were just written to a recording, which nobody else writes to. At each moment it is whole.
+    /// Sorts the entries that were just written to a recording, which nobody else writes to. At each moment it is
+    /// whole.
     ///
-    /// Files get the names that they had if the entries had been written in this order, as far as these are free: one that
-    /// several bodies share is named after the first of them. Does I/O.
+    /// Files get the names that they had if the entries had been written in this order, as far as these are free: one
+    /// that several bodies share is named after the first of them. Does I/O.
     ///
     /// - Parameters:
     ///   - folder: the recording's.
@@ -213,8 +214,8 @@ struct SortedList {
         unlink(scratch)
         let descriptor = open(scratch, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0o7777)
         guard descriptor >= 0 else { throw RecordingFailure.system(SystemError()) }
-        // A recorder that opens it as soon as it is there is refused until the sorting has ended: what it appended would be
-        // lost with the next list.
+        // A recorder that opens it as soon as it is there is refused until the sorting has ended: what it appended
+        // would be lost with the next list.
         let lock = RecordingLock(descriptor)
         do throws(SystemError) { try RecordingFiles.write(bytes, to: descriptor) } catch {
             unlink(scratch)
@@ -229,7 +230,8 @@ struct SortedList {
     }
 }
 
-/// The lock of a list, by which other recorders know that it is written; it ends with this, which closes the descriptor.
+/// The lock of a list, by which other recorders know that it is written; it ends with this, which closes the
+/// descriptor.
 private final class RecordingLock {
     private let descriptor: CInt
 

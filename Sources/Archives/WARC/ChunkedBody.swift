@@ -1,8 +1,8 @@
 import Basics
 import HTTPSemantics
 
-/// Takes the chunked coding off a recorded body (RFC 9112 §7.1), as far as it has it: one whose first line is no chunk's
-/// is taken as it is, and one with a broken chunk ends there.
+/// Takes the chunked coding off a recorded body (RFC 9112 §7.1), as far as it has it: one whose first line is no
+/// chunk's is taken as it is, and one with a broken chunk ends there.
 struct ChunkedBody {
     private enum State {
         case size

@@ -5,8 +5,8 @@ import HTTPSemantics
 enum BehindHead {
     /// The body, or nothing.
     case body
-    /// The head of the next response: this one is an interim response, such as `100 Continue`, and its recorder has kept all
-    /// that came (RFC 9110 §15.2).
+    /// The head of the next response: this one is an interim response, such as `100 Continue`, and its recorder has
+    /// kept all that came (RFC 9110 §15.2).
     case response
     /// That is not known from so few bytes.
     case unknown

@@ -72,8 +72,8 @@ struct MessageHead {
         }
     }
 
-    /// The content codings, in the order in which they were put on. Names that stand for none are passed over, as browsers
-    /// do.
+    /// The content codings, in the order in which they were put on. Names that stand for none are passed over, as
+    /// browsers do.
     var codings: [String] { ContentDecoder.codings(of: fields).filter { !ContentCoding.mistaken.contains($0) } }
 }
 

@@ -171,8 +171,9 @@ struct RecordHead {
         return FieldPlace(start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end))
     }
 
-    /// Takes a field whose name is written as in the standard, as nearly all are: the index of a large file is mostly this.
-    /// The name is compared with the colon behind it, eight bytes at a time, so that no colon has to be looked for.
+    /// Takes a field whose name is written as in the standard, as nearly all are: the index of a large file is mostly
+    /// this. The name is compared with the colon behind it, eight bytes at a time, so that no colon has to be looked
+    /// for.
     ///
     /// - Returns: false for another name.
     @inline(__always)

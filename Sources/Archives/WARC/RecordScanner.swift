@@ -218,8 +218,8 @@ final class RecordScanner {
         try find(isAtLine: isBack)
     }
 
-    /// Whether a block without empty lines behind it is all of it what was written: in a member that is damaged its end may
-    /// be anything, such as what was decoded of the next member. The record is passed over then.
+    /// Whether a block without empty lines behind it is all of it what was written: in a member that is damaged its end
+    /// may be anything, such as what was decoded of the next member. The record is passed over then.
     private func isWhole(_ block: Block) throws(ArchiveProblem) -> Bool {
         guard let damage = source.lastDamage, damage.member == block.offset else { return true }
         try count("the record is cut short (\(damage.reason))", at: block.offset)
@@ -415,16 +415,16 @@ final class RecordScanner {
         return false
     }
 
-    /// Whether so many bytes that were read and decoded may be looked through for the beginning of another record or member,
-    /// since a damaged one may have swallowed that: reading stays linear in the file.
+    /// Whether so many bytes that were read and decoded may be looked through for the beginning of another record or
+    /// member, since a damaged one may have swallowed that: reading stays linear in the file.
     private func mayReadAgain(_ cost: Int) -> Bool {
         guard readAgain + cost <= 4 * source.range.count + RecordScanner.mostDecodedAgain else { return false }
         readAgain += cost
         return true
     }
 
-    /// Where a record begins: `WARC/` at the beginning of a line, or, behind what was cut, anywhere, if a version, the end
-    /// of the line and a field follow.
+    /// Where a record begins: `WARC/` at the beginning of a line, or, behind what was cut, anywhere, if a version, the
+    /// end of the line and a field follow.
     static func findRecord(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var position = 0
         while position < bytes.count, let start = bytes.baseAddress.map({ $0 + position }),

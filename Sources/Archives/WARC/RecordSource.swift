@@ -31,15 +31,15 @@ final class RecordSource {
     }
     /// The last damage, and where the member with it begins.
     private(set) var lastDamage: (member: Int, reason: String)?
-    /// Whether the last member that was found behind damage is a block of `bgzip`, which begins wherever the one before it
-    /// ended.
+    /// Whether the last member that was found behind damage is a block of `bgzip`, which begins wherever the one before
+    /// it ended.
     private(set) var isInBlocks = false
     /// Whether no further member was found.
     private(set) var isAtEnd = false
     private var inflater: Inflater?
     private var isMemberOver = false
-    /// Whether a record is read, which may go on in the next member, as those do that `split` or `bgzip` has cut: one that
-    /// begins with no record is then taken for the rest of this one.
+    /// Whether a record is read, which may go on in the next member, as those do that `split` or `bgzip` has cut: one
+    /// that begins with no record is then taken for the rest of this one.
     var isInRecord = true {
         didSet { if isInRecord { piece = lastPiece } }
     }
@@ -165,13 +165,14 @@ final class RecordSource {
     }
 
     /// Chooses how much is read behind a gap. Where that is worth it little is: the heads of the next records, since a
-    /// system call costs about as much as copying 8 KiB. What goes on with hardly any gaps is read in ever larger parts.
+    /// system call costs about as much as copying 8 KiB. What goes on with hardly any gaps is read in ever larger
+    /// parts.
     ///
     /// - Parameter needed: the bytes that were used since the gap before.
     private func noteGap(of gap: Int, behind needed: Int) {
         guard gap >= needed / 8 else { return }
-        // More than nearly all need, so that a longer head seldom takes another reading: one that is short of it counts as
-        // much as eight that are not.
+        // More than nearly all need, so that a longer head seldom takes another reading: one that is short of it counts
+        // as much as eight that are not.
         headStretch += needed + 256 > headStretch ? 512 : -64
         headStretch = min(max(headStretch, 1024), RecordSource.leastStretch)
         stretch = headStretch
@@ -274,7 +275,8 @@ extension RecordSource {
         return true
     }
 
-    /// Goes back to a place behind the beginning of the record, and takes its member and those behind it for themselves.
+    /// Goes back to a place behind the beginning of the record, and takes its member and those behind it for
+    /// themselves.
     ///
     /// - Returns: whether it is there now.
     func separate(from place: Int) throws(ArchiveProblem) -> Bool {
@@ -402,7 +404,8 @@ extension RecordSource {
     ///   swallowed the beginning of the next.
     /// - Returns: false where there is none.
     func findMember(again: Bool) throws(ArchiveProblem) -> Bool {
-        // That a member seems to begin where decoding stopped says nothing: what was decoded of another one ends with it.
+        // That a member seems to begin where decoding stopped says nothing: what was decoded of another one ends with
+        // it.
         if again, filePosition > member { readAgain(from: member + 1) }
         while true {
             guard try refill() else { break }
@@ -449,8 +452,8 @@ extension RecordSource {
         return inputHigh
     }
 
-    /// Whether the input is a block of `bgzip`: a gzip member that tells its own length in an extra field (the SAM format,
-    /// section 4.1).
+    /// Whether the input is a block of `bgzip`: a gzip member that tells its own length in an extra field (the SAM
+    /// format, section 4.1).
     private func looksLikeBlock() -> Bool {
         let head = input[inputLow..<inputHigh]
         return head.starts(with: [0x1F, 0x8B, 8, 4])

@@ -6,7 +6,8 @@ import HTTPSemantics
 public enum WARCTail: Sendable, Equatable {
     /// Behind a whole record.
     case whole
-    /// Within a record, or a gzip member, that begins at this place: all before it are whole records, and it is the last.
+    /// Within a record, or a gzip member, that begins at this place: all before it are whole records, and it is the
+    /// last.
     case torn(at: Int)
     /// Behind a record whose end is missing: these bytes belong at this place.
     case unterminated(at: Int, missing: [UInt8])
@@ -138,7 +139,8 @@ private struct MemberWalk {
     private var output = [UInt8](repeating: 0, count: 65_536)
     /// Where the member begins, how many records had begun before it, and whether it begins behind a whole record.
     private var member = (start: 0, begun: 0, isBehindRecord: true)
-    /// The member in which the last record begins, and whether it is the first there, with nothing of another before it.
+    /// The member in which the last record begins, and whether it is the first there, with nothing of another before
+    /// it.
     private var record = (member: 0, isFirst: true)
 
     init(_ bytes: ArchiveBytes) throws(ArchiveProblem) {

@@ -2,7 +2,8 @@ import HTTPSemantics
 
 /// Reads webarchives, as Safari writes them (WebKit: LegacyWebArchive.cpp).
 ///
-/// An entry's place is where its resource's dictionary begins; `extra` is the dictionary's index in a binary property list.
+/// An entry's place is where its resource's dictionary begins; `extra` is the dictionary's index in a binary property
+/// list.
 struct WebarchiveReader: ArchiveReader {
     /// The most subframe archives that are in each other.
     static let depthLimit = 16

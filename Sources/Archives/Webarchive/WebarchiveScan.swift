@@ -1,7 +1,7 @@
 import HTTPSemantics
 
-/// Finds the resources of a webarchive, in the order of the document: the main one, then the subresources, then those of
-/// each subframe archive likewise.
+/// Finds the resources of a webarchive, in the order of the document: the main one, then the subresources, then those
+/// of each subframe archive likewise.
 struct WebarchiveScan {
     private var file: PropertyListFile
     private let limits: ArchiveLimits

@@ -23,7 +23,8 @@ public struct PageCapture: Sendable {
     /// Whether the page is frozen. The default is true; else its scripts are what is recorded.
     public var isFrozen = true
 
-    /// Whether frames are named with the fragments of their URLs. The default is true; some formats find no part by those.
+    /// Whether frames are named with the fragments of their URLs. The default is true; some formats find no part by
+    /// those.
     public var namesFragments = true
     /// What tells responses that are the proxy's own: see ``PageOptions/failureField``. The default is nil.
     public var failureField: PageOptions.Pair?
@@ -105,8 +106,8 @@ public struct PageCapture: Sendable {
         return Result(load: load, page: frozen, requests: page.requests, deadline: deadline)
     }
 
-    /// Adds the documents of frames that the static copy has loaded and the page had not, or that did not answer: frozen as
-    /// they are shown without scripts, or empty.
+    /// Adds the documents of frames that the static copy has loaded and the page had not, or that did not answer:
+    /// frozen as they are shown without scripts, or empty.
     ///
     /// - Parameter page: what ``reload(_:in:through:until:)`` gave.
     /// - Returns: whether there are any; then it is to be loaded again.

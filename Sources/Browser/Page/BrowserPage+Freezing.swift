@@ -19,7 +19,8 @@ extension BrowserPage {
     /// The page itself stays as it is. A frame that goes meanwhile, or does not answer, is left as its element has it:
     /// ``PageCapture/addLateFrames(of:to:)`` freezes it.
     ///
-    /// - Parameter namesFragments: whether URLs of frames have the fragments that they have in the page. The default is true.
+    /// - Parameter namesFragments: whether URLs of frames have the fragments that they have in the page. The default is
+    ///   true.
     /// - Throws: ``BrowserFailure``: `timedOut` where the deadline is over, `misunderstood` where the page's own frame
     ///   can't be read, `ended`, and `interrupted`.
     public func freeze(
@@ -166,8 +167,8 @@ extension BrowserPage {
         return ["markup": markup, "more": clean["scripts"] ?? 0]
     }
 
-    /// Whether a type is that of documents, which may have scripts: of HTML and XML, as SVG is, and what browsers take for
-    /// XML.
+    /// Whether a type is that of documents, which may have scripts: of HTML and XML, as SVG is, and what browsers take
+    /// for XML.
     static func isDocument(_ type: String) -> Bool {
         type == "text/html" || type == "text/xsl" || type.hasSuffix("/xml") || type.hasSuffix("+xml")
     }

@@ -34,7 +34,8 @@ struct NetworkActivity {
     /// The answers to navigations, by loader.
     private(set) var documents: [String: DocumentAnswer] = [:]
     /// The URLs of what a document was refused before it could be shown, by loader: by its policies
-    /// (Content-Security-Policy, Cross-Origin-Embedder-Policy), or since another origin has not allowed it (CORS, CORP).
+    /// (Content-Security-Policy, Cross-Origin-Embedder-Policy), or since another origin has not allowed it (CORS,
+    /// CORP).
     private var refused: [String: Set<String>] = [:]
     /// Those that have come, by loader.
     private var loaded: [String: Set<String>] = [:]
@@ -79,8 +80,8 @@ struct NetworkActivity {
         }
     }
 
-    /// What the document of a loader was refused: URLs that never came, and those that came where something else asked for
-    /// them, as an object does for a picture.
+    /// What the document of a loader was refused: URLs that never came, and those that came where something else asked
+    /// for them, as an object does for a picture.
     func refusals(of loader: String) -> (wholly: Set<String>, partly: Set<String>) {
         let (urls, others) = (refused[loader] ?? [], loaded[loader] ?? [])
         return (urls.subtracting(others), urls.intersection(others))

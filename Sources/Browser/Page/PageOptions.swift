@@ -27,8 +27,8 @@ public struct PageOptions: Sendable, Hashable {
     /// Fields that requests get in place of those of the same names. None by default.
     public var fields: [Pair] = []
 
-    /// A field, and how its value begins, by which a response is none of an origin's but says that the proxy got none. The
-    /// default is nil: there is no such field.
+    /// A field, and how its value begins, by which a response is none of an origin's but says that the proxy got none.
+    /// The default is nil: there is no such field.
     public var failureField: Pair?
 
     /// How long one frame has at most while the page is frozen, in milliseconds, so that one that does not answer holds
@@ -52,7 +52,8 @@ public struct PageOptions: Sendable, Hashable {
         return patterns
     }
 
-    /// The fields, those of one name joined as one (RFC 9110 §5.2, RFC 6265 §5.4): the browser would send the last alone.
+    /// The fields, those of one name joined as one (RFC 9110 §5.2, RFC 6265 §5.4): the browser would send the last
+    /// alone.
     var joinedFields: [Pair] {
         var joined: [Pair] = []
         for field in fields {

@@ -17,8 +17,8 @@ enum BrowserArguments {
         "--safebrowsing-disable-auto-update", "--propagate-iph-for-testing",
     ]
 
-    /// A fresh profile needs no keyring, which would ask for a password. In one that a person has logged in with, cookies
-    /// are encrypted with what the keyring has; without it they would be lost.
+    /// A fresh profile needs no keyring, which would ask for a password. In one that a person has logged in with,
+    /// cookies are encrypted with what the keyring has; without it they would be lost.
     static let withoutKeyring = ["--password-store=basic", "--use-mock-keychain"]
 
     /// Nothing waits for a person, and nothing is slower for not being looked at.
@@ -58,8 +58,8 @@ enum BrowserArguments {
 
     /// - Parameters:
     ///   - profile: the folder of the profile.
-    ///   - cache: a folder for the browser's cache, where a person's profile has one: what comes from that would not pass
-    ///     the proxy. Nil, the default, for the profile's.
+    ///   - cache: a folder for the browser's cache, where a person's profile has one: what comes from that would not
+    ///     pass the proxy. Nil, the default, for the profile's.
     static func list(for options: BrowserOptions, profile: String, cache: String? = nil) -> [String] {
         var list = quiet + (options.userDataFolder == nil ? withoutKeyring : [])
         list.append("--disable-features=" + disabledFeatures.joined(separator: ","))

@@ -32,8 +32,8 @@ public struct BrowserOptions: Sendable, Hashable {
     public var startPage = "about:blank"
     /// The folder in which the profile's is made; nil, the default, for what TMPDIR names, or else /tmp.
     public var temporaryFolder: String?
-    /// How long the browser has to start, and to answer a command that needs no network, in milliseconds. The default is
-    /// 30,000; a test that waits for another limit has a longer one.
+    /// How long the browser has to start, and to answer a command that needs no network, in milliseconds. The default
+    /// is 30,000; a test that waits for another limit has a longer one.
     var commandTime = 30_000
 
     public init(executable: String) { self.executable = executable }

@@ -1,8 +1,8 @@
 extension FreezeScript {
     /// The part of the script that looks at finished markup as a browser reads it.
     ///
-    /// Scripts of a page make what no markup can say: elements and attributes of any name in any namespace, texts with the
-    /// end of the element that they are in. Written out, these become others. So the markup is read without running
+    /// Scripts of a page make what no markup can say: elements and attributes of any name in any namespace, texts with
+    /// the end of the element that they are in. Written out, these become others. So the markup is read without running
     /// anything, what is active in it goes, and it is written again, until there is nothing left to go.
     static let cleaning =
         #"""

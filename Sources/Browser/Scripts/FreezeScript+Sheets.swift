@@ -1,5 +1,6 @@
 extension FreezeScript {
-    /// The part of the script that writes the rules of style sheets out which stand in no file, or not as they are read.
+    /// The part of the script that writes the rules of style sheets out which stand in no file, or not as they are
+    /// read.
     static let sheets =
         #"""
         // Style sheets

@@ -1,7 +1,7 @@
 extension FreezeScript {
-    /// The part of the script that writes into styles and elements what scripts have brought about and the tree does not
-    /// say: what selectors name that scripts alone bring about, where animations have come to, and that nothing of a list is
-    /// chosen.
+    /// The part of the script that writes into styles and elements what scripts have brought about and the tree does
+    /// not say: what selectors name that scripts alone bring about, where animations have come to, and that nothing of
+    /// a list is chosen.
     static let states =
         #"""
         // What the tree does not say

@@ -5,15 +5,16 @@
 /// read of the live tree is read with the prototypes' accessors. Copies are made in a document without a browsing
 /// context, which loads nothing and constructs no custom elements.
 ///
-/// Its value is an object: `mark(element, kind, value, type, isQuirky)` says what stands for a frame's content (`url`: a
-/// document's URL; `markup`: the content itself, of a media type, and whether it is in quirks mode; `blank`: content that
-/// was never loaded; `none`: nothing, where the browser shows an error), `shadow(root)` names a shadow root that is closed,
-/// `block(urls, partly, secure)` what the document was refused, wholly, or where one thing asked for it and not another,
-/// and what it asked for by https alone, and `run(isUpgraded)` promises the document, which a field of its response may
-/// have told to ask for all by https. Before that, `unread()` promises the
-/// places of canvases that no script can read, `show(index)` shows one of them alone, `take(index, picture)` says what is
-/// seen of it, and `showAll()` ends that. Where the document lets nobody parse markup, `run()` promises what is `unsettled`;
-/// `settle(text, …)` of the script in another page, and `finish(text)` of this one make the document of that.
+/// Its value is an object: `mark(element, kind, value, type, isQuirky)` says what stands for a frame's content (`url`:
+/// a document's URL; `markup`: the content itself, of a media type, and whether it is in quirks mode; `blank`: content
+/// that was never loaded; `none`: nothing, where the browser shows an error), `shadow(root)` names a shadow root that
+/// is closed, `block(urls, partly, secure)` what the document was refused, wholly, or where one thing asked for it and
+/// not another, and what it asked for by https alone, and `run(isUpgraded)` promises the document, which a field of its
+/// response may have told to ask for all by https. Before that, `unread()` promises the
+/// places of canvases that no script can read, `show(index)` shows one of them alone, `take(index, picture)` says what
+/// is seen of it, and `showAll()` ends that. Where the document lets nobody parse markup, `run()` promises what is
+/// `unsettled`; `settle(text, …)` of the script in another page, and `finish(text)` of this one make the document of
+/// that.
 enum FreezeScript {
     ///
     /// - Parameter type: that of the documents which `settle` reads, for a page that has none of its own: `text/html`,

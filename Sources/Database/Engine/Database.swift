@@ -4,8 +4,8 @@ import SQLite
 
 /// A database that answers requests: a file, or what stands in memory in its place.
 ///
-/// It is opened at the first request. Up to four threads read and one writes, each with a connection of its own, and one
-/// more looks whether the data have changed where the four take long;
+/// It is opened at the first request. Up to four threads read and one writes, each with a connection of its own, and
+/// one more looks whether the data have changed where the four take long;
 /// what is in memory is read by the thread that writes it. The threads wait for work. They end with the database, or
 /// after a minute without a request, and their connections with them; what is in memory stays.
 public final class Database: @unchecked Sendable {
@@ -312,15 +312,15 @@ public final class Database: @unchecked Sendable {
         if !isCalled { readers.rises() }
     }
 
-    /// When a thread that waits has to look again whether nobody has asked: by the clock that it waits by, which need not
-    /// be the database's own. To be asked with the lock held.
+    /// When a thread that waits has to look again whether nobody has asked: by the clock that it waits by, which need
+    /// not be the database's own. To be asked with the lock held.
     private var idleEnd: UInt64 {
         let passed = min(now() &- usedAt, Database.idleTime)
         return monotonicNanoseconds() &+ max(Database.idleTime &- passed, 1_000_000)
     }
 
-    /// Whether nobody has asked a thread for long. What is in memory stays with the one that writes. To be asked with the
-    /// lock held.
+    /// Whether nobody has asked a thread for long. What is in memory stays with the one that writes. To be asked with
+    /// the lock held.
     private func isIdle(writes: Bool) -> Bool {
         !(writes && isInMemory) && now() &- usedAt >= Database.idleTime
     }

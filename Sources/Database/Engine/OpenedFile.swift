@@ -3,20 +3,21 @@ import SQLite
 
 /// A database's file that is open, and whether it is still what SQLite takes it for.
 ///
-/// What others commit shows in PRAGMA data_version. What is written over the file without SQLite, as by cp, need not: the
-/// two files may be at the same count of changes, and a log has another count. SQLite would go on with the pages that it
-/// has. It shows in the file's stamp, but so do commits and checkpoints, which are no reason to open the file anew:
+/// What others commit shows in PRAGMA data_version. What is written over the file without SQLite, as by cp, need not:
+/// the two files may be at the same count of changes, and a log has another count. SQLite would go on with the pages
+/// that it has. It shows in the file's stamp, but so do commits and checkpoints, which are no reason to open the file
+/// anew:
 ///
 /// - Without a log a commit writes to the file while nobody reads. So the stamp is taken within a transaction, together
 ///   with the data's version: it is that of the state before the commit or after it, never between.
 /// - With a log only a checkpoint writes to the file, and only until all of the log is in it. So a stamp that changes
-///   before, while one is at work, tells nothing. One that has changed by the end of it may be the checkpoint's, or that
-///   of a file which was copied there after it: the file is opened anew.
+///   before, while one is at work, tells nothing. One that has changed by the end of it may be the checkpoint's, or
+///   that of a file which was copied there after it: the file is opened anew.
 ///
-/// A file that was copied there can be at another count of changes too. SQLite drops the pages that it has then, but goes
-/// on with the schema that it has, where both have the same PRAGMA schema_version: it would read columns and tables of
-/// one as those of the other. So the schema is compared whenever the data have changed and the file was written to.
-/// With a log, so is the file's beginning with what the log can have made of it.
+/// A file that was copied there can be at another count of changes too. SQLite drops the pages that it has then, but
+/// goes on with the schema that it has, where both have the same PRAGMA schema_version: it would read columns and
+/// tables of one as those of the other. So the schema is compared whenever the data have changed and the file was
+/// written to. With a log, so is the file's beginning with what the log can have made of it.
 final class OpenedFile {
     let session: Session
     let identity: DatabaseFileIdentity
@@ -127,8 +128,8 @@ final class OpenedFile {
         }
     }
 
-    /// Whether a checkpoint has written to the file since its stamp was taken, or is about to, and has not come to the end
-    /// of the log. A log that has been removed is nobody's reason to write.
+    /// Whether a checkpoint has written to the file since its stamp was taken, or is about to, and has not come to the
+    /// end of the log. A log that has been removed is nobody's reason to write.
     private func isBeingCopied(_ progress: SQLiteLogProgress?) -> Bool {
         guard let progress, progress.copied < progress.frames else { return false }
         guard progress.tried > progress.copied || progress != log else { return false }
@@ -136,8 +137,8 @@ final class OpenedFile {
         return lstat(path + "-wal", &status) == 0 && status.st_size > 0
     }
 
-    /// Whether it is known that another file was copied over one with a log: no checkpoint has made the file what it is.
-    /// Both may be too alike for that to be known.
+    /// Whether it is known that another file was copied over one with a log: no checkpoint has made the file what it
+    /// is. Both may be too alike for that to be known.
     var isWrittenOver: Bool {
         guard log != nil, let look = try? file.look(), look.identity == identity, look.stamp != stamp else {
             return false

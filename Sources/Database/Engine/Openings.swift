@@ -65,8 +65,8 @@ final class Openings: Sendable {
 
     /// Begins a connection, before the file is opened.
     ///
-    /// It holds for a file without a log too: SQLite opens a log that it finds beside the file when it reads, and what it
-    /// finds there may belong to the file that came since.
+    /// It holds for a file without a log too: SQLite opens a log that it finds beside the file when it reads, and what
+    /// it finds there may belong to the file that came since.
     func begin(_ file: DatabaseFileIdentity) -> Beginning {
         counts.withLock { counts in
             guard counts.former == 0 else { return .hasFormer }
@@ -103,8 +103,8 @@ extension Openings.Opening {
     /// Whether a connection has been in WAL mode since the first of those that are open.
     var hasSeenLog: Bool { openings.base.withLock { $0 != nil } }
 
-    /// Whether it is known that another file was copied over the one that the log belongs to: neither the log nor what was
-    /// there before it begins as the file does. Both files may begin alike.
+    /// Whether it is known that another file was copied over the one that the log belongs to: neither the log nor what
+    /// was there before it begins as the file does. Both files may begin alike.
     ///
     /// With a log nobody writes to the file but a checkpoint, which copies pages of the log into it. To be asked of a
     /// connection that has read from the file in WAL mode. Blocks.

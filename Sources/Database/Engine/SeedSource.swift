@@ -75,7 +75,8 @@ extension Worker {
         let draft = path + ".\(getpid()).\(drafts.wrappingAdd(1, ordering: .relaxed).newValue).new"
         defer { for suffix in ["", "-wal", "-shm", "-journal"] { unlink(draft + suffix) } }
         unlink(draft)
-        // SQLite's own would never let a group write to it; this one is as the umask has it, as are the files beside it.
+        // SQLite's own would never let a group write to it; this one is as the umask has it, as are the files beside
+        // it.
         let descriptor = open(draft, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else {
             throw Problem(502, "database error", "\(name) can't be made: \(SystemError().text)")

@@ -301,8 +301,8 @@ final class Session {
         }
     }
 
-    /// Whether a table is what a PRAGMA tells (https://sqlite.org/pragma.html#pragfunc). SQLite would ask for the PRAGMA
-    /// at the first row only, and then the statement would fail that could be prepared.
+    /// Whether a table is what a PRAGMA tells (https://sqlite.org/pragma.html#pragfunc). SQLite would ask for the
+    /// PRAGMA at the first row only, and then the statement would fail that could be prepared.
     private func isPragma(table: String) -> Bool {
         guard table.utf8.dropFirst(6).first == UInt8(ascii: "_") else { return false }
         let name = table.asciiLowercased

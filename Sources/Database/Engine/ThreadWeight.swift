@@ -5,8 +5,8 @@ import Glibc
 /// How much of the processor a thread gets beside others: less while it is at a query that takes long, so that the
 /// threads that answer everything else don't wait for it.
 ///
-/// A lower nice value alone isn't enough: the thread's part of the processor is a tenth then, but it comes in pieces of a
-/// tick, 4 ms at 250 Hz, and whatever waits for the processor waits so long. So the thread gives way each slice.
+/// A lower nice value alone isn't enough: the thread's part of the processor is a tenth then, but it comes in pieces of
+/// a tick, 4 ms at 250 Hz, and whatever waits for the processor waits so long. So the thread gives way each slice.
 ///
 /// Where the processor has nothing else to do, the query takes no longer.
 struct ThreadWeight {
@@ -14,8 +14,8 @@ struct ThreadWeight {
     static let patience: UInt64 = 5_000_000
     /// How much higher the nice value is then: a tenth of the weight (sched(7)).
     static let step: CInt = 10
-    /// Nanoseconds that it runs then before it gives way. Linux counts a whole slice for each time, so its slices are as
-    /// short.
+    /// Nanoseconds that it runs then before it gives way. Linux counts a whole slice for each time, so its slices are
+    /// as short.
     static let slice: UInt64 = 200_000
 
     /// What a thread has before it steps back.

@@ -130,8 +130,8 @@ extension Worker {
         if let opened, !isOutdated, opened.isWrittenOver {
             database.endOpenings(opened.opening.number, over: opened.path)
         }
-        // The last connection that writes moves the log into the file, which may have been written over. One that was moved
-        // away is still what the log belongs to.
+        // The last connection that writes moves the log into the file, which may have been written over. One that was
+        // moved away is still what the log belongs to.
         if let opened, isOutdated, (try? database.file.look())?.identity == opened.identity {
             opened.session.connection.keepsLog()
         }
@@ -191,8 +191,8 @@ extension Worker {
         connection.companion = opening
         connection.waitsForLock = { guardian.waitsForLock($0) }
         connection.goesOn = { guardian.goesOn() }
-        // The file is open, and its log isn't: with connections to two files at once the index of their log would be cut
-        // short under one of them. The locks on it are the process's (fcntl_locking(2)).
+        // The file is open, and its log isn't: with connections to two files at once the index of their log would be
+        // cut short under one of them. The locks on it are the process's (fcntl_locking(2)).
         guard (try? database.file.look())?.identity == identity else { throw .movedOver }
         do throws(SQLiteError) {
             // Nothing is read before the first statement.

@@ -109,7 +109,8 @@ extension TableView {
 
     /// The row's URL below the table's, such as `42` or `de/1`; nil where the row has no name.
     ///
-    /// `.` and `..` name nothing: they are gone from a URL before it is asked for, percent-encoded too (RFC 3986 §6.2.2).
+    /// `.` and `..` name nothing: they are gone from a URL before it is asked for, percent-encoded too (RFC 3986
+    /// §6.2.2).
     func keyText(_ values: [SQLiteValue]) -> [UInt8]? {
         var text: [UInt8] = []
         for (index, value) in values.enumerated() {

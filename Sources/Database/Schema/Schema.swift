@@ -11,8 +11,8 @@ final class Schema: Sendable {
     let unusable: [ByBytes<String>: SQLiteError]
     /// Views whose columns are not read yet.
     let unreadViews: [String]
-    /// Views that take too much to be told of among all others, with what SQLite says, whether their columns were read or
-    /// not.
+    /// Views that take too much to be told of among all others, with what SQLite says, whether their columns were read
+    /// or not.
     let heavyViews: [ByBytes<String>: HeavyView]
     private let indices: [ByBytes<String>: Int]
 

@@ -30,10 +30,11 @@ extension Schema {
 
     /// The schema with the columns of views that were not read yet; the same where there are none of these.
     ///
-    /// To tell a view's columns, SQLite prepares all that it stands for, which may take long: it costs the requests that
-    /// ask for the view.
+    /// To tell a view's columns, SQLite prepares all that it stands for, which may take long: it costs the requests
+    /// that ask for the view.
     ///
-    /// Whether one takes much is told by the same limit whoever asks first, so that the list of tables is the same then.
+    /// Whether one takes much is told by the same limit whoever asks first, so that the list of tables is the same
+    /// then.
     ///
     /// - Parameter names: the views, as names are compared; nil for all that don't take much.
     /// - Throws: What ends the request.

@@ -125,8 +125,8 @@ final class SchemaView: Sendable {
     /// A table by its name, without ASCII case.
     func table(_ name: String) -> TableView? { indices[name.asName].map { tables[$0] } }
 
-    /// What the list of tables has, by name: of a view that takes much to prepare only its name, also where a request has
-    /// had its columns read.
+    /// What the list of tables has, by name: of a view that takes much to prepare only its name, also where a request
+    /// has had its columns read.
     var listed: [(name: String, view: TableView?)] {
         let shown = rule.tables.map { Set($0.map(\.asName)) }
         let heavy = schema.heavyViews.filter { shown?.contains($0.key) ?? true }

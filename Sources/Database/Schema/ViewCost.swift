@@ -2,9 +2,9 @@ import Basics
 
 /// How much SQLite compares to find out what the names of a view stand for.
 ///
-/// It compares each name with the columns of all that stands in FROM around it, asks nobody meanwhile, and takes a bit more
-/// than 1 ns for each: 32 KiB of names over 63 tables of 2000 columns take 2 s, and more SELECTs inside of each other a
-/// thousand times that. The estimate is never below what a view takes, and seldom far above.
+/// It compares each name with the columns of all that stands in FROM around it, asks nobody meanwhile, and takes a bit
+/// more than 1 ns for each: 32 KiB of names over 63 tables of 2000 columns take 2 s, and more SELECTs inside of each
+/// other a thousand times that. The estimate is never below what a view takes, and seldom far above.
 struct ViewCost {
     /// Names in the text; a star stands for as many as there can be.
     private(set) var names = 0
@@ -21,8 +21,8 @@ struct ViewCost {
 
     var isTooMuch: Bool { names.multipliedReportingOverflow(by: columns).overflow || names * columns > Self.most }
 
-    /// - Parameter columnCount: how many columns a table or view has, by its name as names are compared; nil where there
-    ///   is none.
+    /// - Parameter columnCount: how many columns a table or view has, by its name as names are compared; nil where
+    ///   there is none.
     init(of sql: String, columnCount: (ByBytes<String>) -> Int?) {
         var tokens: [StatementScanner.Token] = []
         var scanner = StatementScanner(sql)

@@ -130,8 +130,8 @@ private struct SeedForeignKey {
         return " row \(number): \(pairs(values, from: 0))"
     }
 
-    /// The first row by its primary key, of a table WITHOUT ROWID, that refers to a row that isn't there; with its name and
-    /// what it refers with: ` row de/Haus: product = 99`.
+    /// The first row by its primary key, of a table WITHOUT ROWID, that refers to a row that isn't there; with its name
+    /// and what it refers with: ` row de/Haus: product = 99`.
     func openRow(
         on connection: SQLiteConnection
     ) throws(SQLiteError) -> (key: OpenReference.Key, described: String)? {

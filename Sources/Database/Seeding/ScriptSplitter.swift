@@ -1,6 +1,7 @@
 import Diagnostics
 
-/// Finds the ends of a script's statements, by the rules of sqlite3_complete() (https://sqlite.org/c3ref/complete.html).
+/// Finds the ends of a script's statements, by the rules of sqlite3_complete()
+/// (https://sqlite.org/c3ref/complete.html).
 ///
 /// SQLite finds them itself, but copies what it is given each time, so that a long script would take quadratic time.
 struct ScriptSplitter {

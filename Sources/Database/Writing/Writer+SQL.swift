@@ -73,8 +73,8 @@ extension Writer {
 extension Writer {
     /// The statement that would change data, as far as it is known without running one.
     ///
-    /// - Returns: the statement, NULL in the places of values that rows have; nil where its text isn't known, or nothing
-    ///   is changed. And what else there is to say.
+    /// - Returns: the statement, NULL in the places of values that rows have; nil where its text isn't known, or
+    ///   nothing is changed. And what else there is to say.
     /// - Throws: What the request is refused with.
     func explained(_ resource: Resource) throws(Problem) -> (sql: SQLBuilder?, remark: String?) {
         try refuseParameters()

@@ -87,12 +87,12 @@ enum SocketTable {
         return numbers == ["0", "0", "4294967295"]
     }()
 
-    /// Whether the kernel has answered a question for one socket. Then "there is none" is an answer too, and not that of
-    /// a kernel without sock_diag(7).
+    /// Whether the kernel has answered a question for one socket. Then "there is none" is an answer too, and not that
+    /// of a kernel without sock_diag(7).
     private static let answers = Atomic(false)
 
-    /// To ask takes some 10 µs, however many sockets there are; to look through 10,000 takes 25 ms and more. A client that
-    /// is gone at once must not cost that.
+    /// To ask takes some 10 µs, however many sockets there are; to look through 10,000 takes 25 ms and more. A client
+    /// that is gone at once must not cost that.
     private static func user(of pair: ClientOwner.Pair, _ read: (ClientOwner.Pair) -> UInt32?) -> UInt32? {
         do throws(SystemError) {
             let user = try asked(pair)

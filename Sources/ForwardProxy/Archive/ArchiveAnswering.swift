@@ -60,8 +60,8 @@ extension LoopContext {
     ///
     /// The exchange's record is opened here, since a straight answer has none.
     ///
-    /// - Parameter rule: the rule that is next where no archive has what it leaves to the origin; that is a miss where the
-    ///   rule has no answer of its own.
+    /// - Parameter rule: the rule that is next where no archive has what it leaves to the origin; that is a miss where
+    ///   the rule has no answer of its own.
     func beginArchived(
         _ request: Request, _ uri: TargetURI, _ client: any ExchangeClient, orRule rule: Rule?
     ) -> ArchivedRequest {
@@ -297,8 +297,8 @@ extension LoopContext {
         let answer = ReadyAnswer(
             options: asking.archive.options, position: asking.archive.position(number),
             content: content(entry, number, asking), identity: proxy.identity, checkedAt: .max)
-        // The numbers of another map name other entries; an edit of a file of its own counts at once; and of two URLs one
-        // may be https, whose answer has a field more.
+        // The numbers of another map name other entries; an edit of a file of its own counts at once; and of two URLs
+        // one may be https, whose answer has a field more.
         guard asking.isKept, asking.map === map, !entry.exchange.body.fileMayChange, !entry.isToldByCoding,
             asking.archive.table.placeOfFurtherURL(number) == nil,
             let file = entry.content,

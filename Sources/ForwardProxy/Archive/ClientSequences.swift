@@ -2,11 +2,12 @@ import Basics
 import Substitution
 import Synchronization
 
-/// Which entries of archives each client has had, so that requests that are repeated get the recorded responses in turn;
-/// shared by all event loops.
+/// Which entries of archives each client has had, so that requests that are repeated get the recorded responses in
+/// turn; shared by all event loops.
 ///
-/// Of the clients the last ``capacity`` are kept, and of the entries that they had ``entryCapacity`` in all. Where there are
-/// more, one goes of the network that has most clients, the one that was here longest ago. Who is gone begins anew.
+/// Of the clients the last ``capacity`` are kept, and of the entries that they had ``entryCapacity`` in all. Where
+/// there are more, one goes of the network that has most clients, the one that was here longest ago. Who is gone begins
+/// anew.
 final class ClientSequences: Sendable {
     fileprivate struct Key: Hashable {
         let archive: UInt64

@@ -2,7 +2,8 @@ import Archives
 import HTTPSemantics
 import Substitution
 
-/// Chooses the entries that a request may get, among those of its URL: reads what tells them apart, and compares bodies.
+/// Chooses the entries that a request may get, among those of its URL: reads what tells them apart, and compares
+/// bodies.
 struct EntryChoosing: Sendable {
     struct Choice: Sendable {
         /// Those that are none are not among them any more.
@@ -21,7 +22,8 @@ struct EntryChoosing: Sendable {
     let body: [UInt8]?
     let isTooLarge: Bool
 
-    /// The choice where it takes neither I/O, nor the comparison of bodies or of many entries; else nil. For event loops.
+    /// The choice where it takes neither I/O, nor the comparison of bodies or of many entries; else nil. For event
+    /// loops.
     func madeAtOnce() -> Choice? {
         guard body?.isEmpty ?? true, !candidates.mayRedirect, candidates.entries.count <= EntryChoosing.few,
             let details = candidates.archive.keptDetails(candidates.entries)

@@ -13,7 +13,8 @@ struct LoadedEntry: Sendable {
     var undecodable: EntryFailure?
     /// Whether the request's Accept-Encoding tells if the body is sent with its codings.
     var dependsOnCoding = false
-    /// The value of Content-Encoding, where the body is sent as it is in the archive: then the exchange tells no codings.
+    /// The value of Content-Encoding, where the body is sent as it is in the archive: then the exchange tells no
+    /// codings.
     var passedCoding: [UInt8]?
     /// Of a body that is streamed, how many bytes are sent; nil where only reading it to its end tells.
     var size: Int?
@@ -56,8 +57,8 @@ struct EntryLoader: Sendable {
     /// The request's fields.
     let fields: FieldSection
 
-    /// What the body is retained as: another name for each state of each archive, and of a file that may change, unless the
-    /// body is kept as it was read first.
+    /// What the body is retained as: another name for each state of each archive, and of a file that may change, unless
+    /// the body is kept as it was read first.
     ///
     /// - Parameter isPassed: with the codings that it has in the archive.
     private func name(_ body: RecordedBody, isPassed: Bool) -> [UInt8] {
@@ -106,8 +107,8 @@ struct EntryLoader: Sendable {
         }
     }
 
-    /// Decides on a part of a coded body, and on a body with several codings, or one that no answer has a name for: to a
-    /// client that takes them all it is sent as it is. One of the others is a variant of the answer.
+    /// Decides on a part of a coded body, and on a body with several codings, or one that no answer has a name for: to
+    /// a client that takes them all it is sent as it is. One of the others is a variant of the answer.
     private func pass(_ entry: inout LoadedEntry) {
         let codings = entry.exchange.body.codings
         let isPart = !codings.isEmpty && OutgoingFields.isPart(entry.exchange)

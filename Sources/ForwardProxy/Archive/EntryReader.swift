@@ -2,8 +2,8 @@ import Archives
 import Substitution
 import Synchronization
 
-/// Reads a recorded body without its codings, from its beginning on. The pool's threads use it one after the other, while
-/// an event loop waits.
+/// Reads a recorded body without its codings, from its beginning on. The pool's threads use it one after the other,
+/// while an event loop waits.
 final class EntryReader: Sendable {
     struct Piece: Sendable {
         /// None where what stands before them has to be passed over further.

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Lets a few at once decode their way through large bodies; the others wait outside the pool, in order, so that its other
-/// work always finds a thread.
+/// Lets a few at once decode their way through large bodies; the others wait outside the pool, in order, so that its
+/// other work always finds a thread.
 final class PassingTurns: Sendable {
     private struct State {
         var underWay: Set<Int> = []
@@ -38,7 +38,8 @@ final class PassingTurns: Sendable {
 
     /// Asks for a turn, which ``end(_:)`` has to follow.
     ///
-    /// - Parameter begin: called with the number, once and on any thread, when the turn comes, unless it is there at once.
+    /// - Parameter begin: called with the number, once and on any thread, when the turn comes, unless it is there at
+    ///   once.
     /// - Returns: the turn's number, and whether it is there at once.
     func take(_ begin: @escaping @Sendable (Int) -> Void) -> (number: Int, isNow: Bool) {
         state.withLock { state in

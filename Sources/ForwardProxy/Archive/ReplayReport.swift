@@ -61,8 +61,8 @@ public final class ReplayReport: Sendable {
     /// Whether misses are left out.
     private let isIgnored: @Sendable (_ host: String, _ target: String?) -> Bool
 
-    /// - Parameter isIgnored: whether misses of a host are left out, or of a path with its query; a CONNECT has none. The
-    ///   default is none.
+    /// - Parameter isIgnored: whether misses of a host are left out, or of a path with its query; a CONNECT has none.
+    ///   The default is none.
     public init(isIgnored: @escaping @Sendable (_ host: String, _ target: String?) -> Bool = { _, _ in false }) {
         self.isIgnored = isIgnored
     }
@@ -136,9 +136,9 @@ public final class ReplayReport: Sendable {
     /// How many answers were found in each way: `exact`, `tolerant`, `nearest`.
     public func answers(_ kind: String) -> Int { state.withLock { $0.answers[kind] ?? 0 } }
 
-    /// The entries of an archive that have answered, by their numbers from 0; also those that did in a state of its file
-    /// which another one has replaced since, and that are still there: entries of the same method and URL are taken for the
-    /// same, in their order.
+    /// The entries of an archive that have answered, by their numbers from 0; also those that did in a state of its
+    /// file which another one has replaced since, and that are still there: entries of the same method and URL are
+    /// taken for the same, in their order.
     ///
     /// - Parameter others: further archives in force, which may be of the same file. The default is none.
     public func answered(_ archive: MapArchive, others: [MapArchive] = []) -> Set<Int> {

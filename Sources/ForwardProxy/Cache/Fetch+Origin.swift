@@ -99,8 +99,8 @@ extension Fetch {
 
     /// The origin gave no response.
     private func failed(_ failure: ProxyError) {
-        // A bad certificate, and an address that may not be reached, are told in any case, and never passed over with what
-        // is stored: stale-if-error is for what would be 500, 502, 503 or 504 (RFC 5861 §4).
+        // A bad certificate, and an address that may not be reached, are told in any case, and never passed over with
+        // what is stored: stale-if-error is for what would be 500, 502, 503 or 504 (RFC 5861 §4).
         if let selected = plan.selected, !failure.isUnverified, !failure.isRefusal,
             standIn(selected, after: failure.isUnreachable ? .unreachable : .noResponse)
         {
@@ -169,9 +169,9 @@ extension Fetch {
         return true
     }
 
-    /// What stands for a stored response that was selected before the origin was asked: itself, the one that has replaced it,
-    /// or nil where it was made invalid meanwhile (RFC 9111 §4.4). One that was given up for another reason is as good as
-    /// before.
+    /// What stands for a stored response that was selected before the origin was asked: itself, the one that has
+    /// replaced it, or nil where it was made invalid meanwhile (RFC 9111 §4.4). One that was given up for another
+    /// reason is as good as before.
     private func current(_ selected: StoredEntry) -> StoredEntry? {
         if selected.isCurrent { return selected }
         let entries = cache.store.entries(for: key)

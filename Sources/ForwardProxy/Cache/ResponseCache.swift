@@ -54,8 +54,8 @@ final class ResponseCache: Sendable {
         let others = store.entries(for: key).filter { $0.metadata.selection.matches(request) }
         // What an invalidation has overtaken must not take with it what has come since.
         guard store.epoch(for: key) == epoch else { return }
-        // A long body may end after a newer response has come, and a slow origin may answer with what is older by its Date
-        // (RFC 9111 §4) than what came while it was asked.
+        // A long body may end after a newer response has come, and a slow origin may answer with what is older by its
+        // Date (RFC 9111 §4) than what came while it was asked.
         let isOvertaken = others.contains { other in
             let cameMeanwhile = other.metadata.receivedAt.steady > requestedAt.steady
             return other.metadata.receivedAt.steady > stored.receivedAt.steady

@@ -127,10 +127,11 @@ final class AnswerExchange: Exchange {
         client.flush()
     }
 
-    /// Sends bytes as far as the client takes them, or at most a tenth of a second's worth of them where the rule has a rate.
+    /// Sends bytes as far as the client takes them, or at most a tenth of a second's worth of them where the rule has a
+    /// rate.
     ///
-    /// - Returns: whether all were sent; else the rest stands first among the pieces, and goes on when the client takes more,
-    ///   or a timer is over.
+    /// - Returns: whether all were sent; else the rest stands first among the pieces, and goes on when the client takes
+    ///   more, or a timer is over.
     private func sendPaced(_ bytes: ByteBuffer) -> Bool {
         guard let client else { return false }
         guard let pace else { return sendWhileWritable(bytes, client) }

@@ -36,8 +36,8 @@ struct AnswerPlan {
         var modificationDate: Int64?
         /// Whether conditions and ranges of the request are for it.
         var isConditional = true
-        /// Whether parts are sent in the order in which they stand in the body, whatever the order in which they are asked
-        /// for, as RFC 9110 §15.3.7.2 allows.
+        /// Whether parts are sent in the order in which they stand in the body, whatever the order in which they are
+        /// asked for, as RFC 9110 §15.3.7.2 allows.
         var isInOrder = false
         /// The fields that are added for scripts of other origins.
         var cors: CORSFields

@@ -68,8 +68,8 @@ extension LoopContext {
         return perform(decision, use, request, asked, client)
     }
 
-    /// Whether archives are asked, with the rule that has matched: where none has, and where they may have what it leaves
-    /// to the origin.
+    /// Whether archives are asked, with the rule that has matched: where none has, and where they may have what it
+    /// leaves to the origin.
     private func asksArchives(_ rule: RuleID?, _ request: Request, _ uri: TargetURI) -> Bool {
         // An archive is often not its user's own: no page of one gets the origin of the proxy's own pages.
         guard map.hasArchives, !decider.hasOwnName(uri) else { return false }
@@ -198,7 +198,8 @@ extension LoopContext {
         return record
     }
 
-    /// Goes on with a request that neither rule nor archive answers, or whose rule leaves to the origin what no archive has.
+    /// Goes on with a request that neither rule nor archive answers, or whose rule leaves to the origin what no archive
+    /// has.
     func beginUnmapped(_ request: Request, _ asked: AskedRequest, _ client: any ExchangeClient) -> (any Exchange)? {
         let use = ruleBehindArchives(request, asked).map { RuleUse($0, in: map, uri: asked.uri, table: answers) }
         let decision = decider.decision(on: asked, rule: use?.rule, scratch: &preflightScratch)

@@ -6,8 +6,8 @@ import Substitution
 public struct ProxyError: Error, Sendable, Equatable {
     /// The status code of the response.
     public var status: Int
-    /// The error type of RFC 9209 §2.3. Empty for a 404 that the map asks for (`missing: 404`): then Proxy-Status has its
-    /// details alone, and `save` takes the response for one that was wanted.
+    /// The error type of RFC 9209 §2.3. Empty for a 404 that the map asks for (`missing: 404`): then Proxy-Status has
+    /// its details alone, and `save` takes the response for one that was wanted.
     public var type: StaticString
     /// What failed, one sentence.
     public var failure: String

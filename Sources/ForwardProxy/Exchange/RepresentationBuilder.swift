@@ -37,8 +37,8 @@ struct RepresentationBuilder {
     private(set) var partLines = ByteBuffer()
     private(set) var linesWithoutType = ByteBuffer()
     private(set) var commonLines = ByteBuffer()
-    /// Whether the full response has its fields in the order in which they were added; else those that describe the content
-    /// come first.
+    /// Whether the full response has its fields in the order in which they were added; else those that describe the
+    /// content come first.
     var keepsOrder = false
     private(set) var orderedLines = ByteBuffer()
     /// What was added ready, behind all fields.

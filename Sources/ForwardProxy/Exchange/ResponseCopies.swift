@@ -5,7 +5,8 @@ import NIOCore
 /// Head and body in one buffer cost less to send than in two, but a copy of each body would double what the store
 /// takes. Bound to its event loop.
 final class ResponseCopies {
-    /// Copies at the most; the oldest goes for one more. Each is at most ``ReadyRepresentation/inlineLimit`` and a head.
+    /// Copies at the most; the oldest goes for one more. Each is at most ``ReadyRepresentation/inlineLimit`` and a
+    /// head.
     private static let capacity = 2048
 
     private var copies: ContiguousArray<ResponseCopy> = []

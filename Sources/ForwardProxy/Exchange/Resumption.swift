@@ -1,5 +1,5 @@
-/// The beginning of an exchange, be it a request's first or one in the place of another, while which the new one may have
-/// given the client to a further one already: that one is the client's then.
+/// The beginning of an exchange, be it a request's first or one in the place of another, while which the new one may
+/// have given the client to a further one already: that one is the client's then.
 struct Resumption {
     private var last = 0
     private var depth = 0

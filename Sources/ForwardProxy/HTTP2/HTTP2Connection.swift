@@ -156,8 +156,8 @@ final class HTTP2Connection: ChannelDuplexHandler {
         loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { context.close(promise: nil) }
     }
 
-    /// Frames have been read as far as they go. That is not all where the client takes nothing: then what is left may be
-    /// whole frames, which are no fault of the client's.
+    /// Frames have been read as far as they go. That is not all where the client takes nothing: then what is left may
+    /// be whole frames, which are no fault of the client's.
     func noteRead(tookFrame: Bool) {
         let isInFrame = input.readableBytes > 0 && context?.channel.isWritable == true
         deadlines.read(tookFrame: tookFrame, isInFrame: isInFrame, now: monotonicNanoseconds())
@@ -171,8 +171,8 @@ final class HTTP2Connection: ChannelDuplexHandler {
         closeIfDone()
     }
 
-    /// Closes a connection that takes no more streams, and has none, behind all that was written: a channel that is closed
-    /// drops what is pending.
+    /// Closes a connection that takes no more streams, and has none, behind all that was written: a channel that is
+    /// closed drops what is pending.
     func closeIfDone() {
         guard streams.isEmpty, state.isLeaving, ending == nil, let context else { return }
         // Where the client alone is leaving it has not been told that none is taken.
@@ -187,8 +187,8 @@ final class HTTP2Connection: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
     }
 
-    /// Closes when the client's system has all that was sent. What the client sends to one that is closed, as it does while
-    /// it reads, makes the kernel reset the connection and drop what it still had to send.
+    /// Closes when the client's system has all that was sent. What the client sends to one that is closed, as it does
+    /// while it reads, makes the kernel reset the connection and drop what it still had to send.
     private func closeIfTaken() {
         guard ending?.isWritten == true, untakenBytes == 0 else { return }
         context?.close(promise: nil)
@@ -236,8 +236,8 @@ extension HTTP2Connection: TimedConnection {
     /// Lets the streams that are open finish, and takes no more.
     func stop() {
         guard state.stop() else { return }
-        // A client that has all that was sent to it can lose no more than the GOAWAY, and may be gone without a word: it isn't
-        // waited for.
+        // A client that has all that was sent to it can lose no more than the GOAWAY, and may be gone without a word:
+        // it isn't waited for.
         let isDone = streams.isEmpty && output.readableBytes == 0 && untakenBytes == 0
         writeGoAway(.noError)
         flushOutput()

@@ -239,8 +239,8 @@ final class AccessLog {
 
     /// A target without what may be user information; nil where there is none.
     ///
-    /// Where such a target's authority ends nobody can tell, so all goes between its `//`, or its beginning, and the last
-    /// `@`. A path alone has no authority.
+    /// Where such a target's authority ends nobody can tell, so all goes between its `//`, or its beginning, and the
+    /// last `@`. A path alone has no authority.
     private static func withoutUserInformation(_ target: UnsafeRawBufferPointer) -> [UInt8]? {
         let slash = UInt8(ascii: "/")
         guard first(UInt8(ascii: "@"), in: target) != nil, let at = target.lastIndex(of: UInt8(ascii: "@"))

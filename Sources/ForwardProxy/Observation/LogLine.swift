@@ -99,8 +99,8 @@ struct LogLine {
     }
 
     /// Writes bytes so that neither a terminal nor a JSON reader is led astray: control characters, those that turn the
-    /// direction of a text, quotes, backslashes and bytes that are no UTF-8 become escapes, `\x1b` or in JSON `\u001b`. One
-    /// byte makes six at the most.
+    /// direction of a text, quotes, backslashes and bytes that are no UTF-8 become escapes, `\x1b` or in JSON `\u001b`.
+    /// One byte makes six at the most.
     mutating func writeEscaped(_ bytes: UnsafeRawBufferPointer, isJSON: Bool) {
         guard !bytes.isPlainText else { return write(bytes) }
         let isUTF8 = String(validating: bytes, as: UTF8.self) != nil
@@ -168,8 +168,9 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// A character of UTF-8 beyond ASCII that a terminal obeys and doesn't show: a control character (U+0080 to U+009F), or
-    /// one that ends a line or turns its direction (U+2028 to U+202E, U+2066 to U+2069). Nil for all others.
+    /// A character of UTF-8 beyond ASCII that a terminal obeys and doesn't show: a control character (U+0080 to
+    /// U+009F), or one that ends a line or turns its direction (U+2028 to U+202E, U+2066 to U+2069). Nil for all
+    /// others.
     fileprivate func hiddenCharacter(at index: Int) -> (code: UInt16, length: Int)? {
         switch self[index] {
         case 0xc2 where index &+ 1 < count && self[index &+ 1] < 0xa0: return (UInt16(self[index &+ 1]), 2)

@@ -107,8 +107,8 @@ public final class LogSink: Sendable {
 
     /// Closes and opens the file again, for log rotation; nothing happens for a descriptor.
     ///
-    /// - Parameter whenFailed: called on another thread, with the reason, where the file can't be opened; lines go on into the
-    ///   one that was open.
+    /// - Parameter whenFailed: called on another thread, with the reason, where the file can't be opened; lines go on
+    ///   into the one that was open.
     public func reopen(whenFailed: @escaping @Sendable (any Error) -> Void) {
         guard case .file(let path) = destination else { return }
         queue.async {

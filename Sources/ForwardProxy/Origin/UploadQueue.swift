@@ -2,8 +2,8 @@ import NIOCore
 
 /// The bytes of a request's body that wait for their origin.
 ///
-/// A chunk or a frame may have one byte, and be a slice of all that was read with it. Small ones are copied one behind the
-/// other, so that what they take of time and memory is not many times their bytes.
+/// A chunk or a frame may have one byte, and be a slice of all that was read with it. Small ones are copied one behind
+/// the other, so that what they take of time and memory is not many times their bytes.
 struct UploadQueue {
     /// Shorter ones are copied.
     static let leastKept = 4 << 10

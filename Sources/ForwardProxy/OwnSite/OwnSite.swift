@@ -25,8 +25,8 @@ extension OwnRoute {
 extension OwnRoute {
     /// The route for a path and a method, or what is answered where there is none.
     ///
-    /// - Parameter isProxied: whether the request was for the proxy to pass on, by its form: then a path that is none of
-    ///   these is a loop.
+    /// - Parameter isProxied: whether the request was for the proxy to pass on, by its form: then a path that is none
+    ///   of these is a loop.
     static func find(
         _ path: [UInt8], _ method: [UInt8], isProxied: Bool, among routes: [OwnRoute] = all
     ) -> Result<OwnRoute, ProxyError> {

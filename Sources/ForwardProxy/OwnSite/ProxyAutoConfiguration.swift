@@ -11,7 +11,8 @@ enum ProxyAutoConfiguration {
         return OwnPage(type: "application/x-ns-proxy-autoconfig", body: ByteBuffer(string: script))
     }
 
-    /// The script: `FindProxyForURL` with the map's hosts and host patterns, those of `intercept` too; every other host is reached directly.
+    /// The script: `FindProxyForURL` with the map's hosts and host patterns, those of `intercept` too; every other host
+    /// is reached directly.
     ///
     /// - Parameters:
     ///   - proxy: `host:port` of this proxy as the client knows it.

@@ -2,10 +2,10 @@ public import NIOCore
 
 /// Writes down what origins answer, for all event loops of a proxy.
 ///
-/// It stands between an exchange and its origin (``RecordedTransfer``), and not where ``ExchangeObserver`` does: what is
-/// recorded is what the origin sent, before rules, codings and this proxy's own fields have changed it for the client.
-/// While there is one, nothing is stored or answered from the cache, and If-None-Match and If-Modified-Since are not
-/// passed on. All functions are called on event loops, in the midst of serving, and return soon.
+/// It stands between an exchange and its origin (``RecordedTransfer``), and not where ``ExchangeObserver`` does: what
+/// is recorded is what the origin sent, before rules, codings and this proxy's own fields have changed it for the
+/// client. While there is one, nothing is stored or answered from the cache, and If-None-Match and If-Modified-Since
+/// are not passed on. All functions are called on event loops, in the midst of serving, and return soon.
 public protocol ExchangeRecorder: AnyObject, Sendable {
     /// The most bytes of a response's body that are recorded.
     var bodyLimit: Int { get }

@@ -29,8 +29,8 @@ final class SecureAuthority: Sendable {
     /// ``bytes`` as text.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Whether a Host or `:authority` value names this origin. An omitted port is the scheme's own; a dot at the host's end is
-    /// ignored.
+    /// Whether a Host or `:authority` value names this origin. An omitted port is the scheme's own; a dot at the host's
+    /// end is ignored.
     func isNamed(by value: UnsafeRawBufferPointer) -> Bool {
         if value.count == bytes.count || value.count == named.count,
             zip(value, named).allSatisfy({ $0.asciiLowercased == $1 })

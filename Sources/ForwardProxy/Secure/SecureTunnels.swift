@@ -126,8 +126,8 @@ final class SecureTunnels: Sendable {
         _ = try? open()
     }
 
-    /// Warns, once for each reason, that a client has not come through TLS with a listener of the proxy itself; not where
-    /// the proxy has ended it.
+    /// Warns, once for each reason, that a client has not come through TLS with a listener of the proxy itself; not
+    /// where the proxy has ended it.
     func listenersHandshakeFailed(_ failure: HandshakeFailure) {
         guard !failure.isOfProxy, isFirst(failure.phrase, in: listenersFailures) else { return }
         let hint =

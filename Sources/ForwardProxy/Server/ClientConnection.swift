@@ -330,8 +330,8 @@ final class ClientConnection: ChannelDuplexHandler, RemovableChannelHandler, Bat
         }
     }
 
-    /// Ends an exchange that has just begun, where the channel was closed while it did, by what it has sent: the closing
-    /// had nobody to tell.
+    /// Ends an exchange that has just begun, where the channel was closed while it did, by what it has sent: the
+    /// closing had nobody to tell.
     func endExchangeIfClosed() {
         if case .closed = state.phase { endExchange(reason: "client closed the connection") }
     }

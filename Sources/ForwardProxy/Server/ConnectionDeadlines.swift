@@ -11,14 +11,14 @@ struct ConnectionPatience: Equatable {
     static let lastRequest: UInt64 = 250_000_000
     /// A tunnel that has carried something in this time before the server stops is in use.
     static let tunnelInUse: UInt64 = 1_000_000_000
-    /// For closing, once the output is closed, and for any part of a body that is given up until then: the client waits for
-    /// the end of its connection.
+    /// For closing, once the output is closed, and for any part of a body that is given up until then: the client waits
+    /// for the end of its connection.
     static let lingering: UInt64 = 2_000_000_000
     /// Until a client that has closed its output is asked whether it is still there, and between two such questions.
     static let beforeProbe: UInt64 = 200_000_000
     static let betweenProbes: UInt64 = 1_000_000_000
-    /// How long a client may take nothing of a response, or a tunnel's side what is left when the other is gone: so many
-    /// times the silence timeout, since a kernel's buffers hold some minutes' worth for a slow reader.
+    /// How long a client may take nothing of a response, or a tunnel's side what is left when the other is gone: so
+    /// many times the silence timeout, since a kernel's buffers hold some minutes' worth for a slow reader.
     static func stall(_ silence: UInt64) -> UInt64 { 10 &* min(silence, .max / 10) }
 }
 

@@ -66,8 +66,8 @@ struct ConnectionState: Equatable {
         }
     }
 
-    /// Whether the rest of a body is read only for clients that send it before they read: this one has been told that its
-    /// connection will be closed, and may send no more of it.
+    /// Whether the rest of a body is read only for clients that send it before they read: this one has been told that
+    /// its connection will be closed, and may send no more of it.
     var readsGivenUpBody: Bool {
         if case .draining = phase { return isGivenUp }
         return false

@@ -77,8 +77,8 @@ public struct ProxyConfiguration: Sendable {
     public var replay: ReplayReport?
     /// What a replay that asks no origin answers for a host that no archive has. The default is 504.
     public var missingHost = ArchiveMissing.timeout
-    /// Whether what a rule forwards is looked for in archives first, as where they are what was recorded of it. The default
-    /// is no.
+    /// Whether what a rule forwards is looked for in archives first, as where they are what was recorded of it. The
+    /// default is no.
     public var replaysForwarded = false
     /// What writes down the answers of origins; nil, the default, for nothing. While there is one, nothing is stored.
     public var recorder: (any ExchangeRecorder)?
@@ -118,8 +118,8 @@ public struct ProxyConfiguration: Sendable {
     public var connectPorts: Set<UInt16> = [443, 8443]
     /// Whether clients on other machines may reach loopback and private addresses; the default is no.
     public var allowsPrivateForRemote = false
-    /// Whether connections of this process's own user, and root's, alone are accepted, as the kernel tells whose they are; others are
-    /// closed. The default is no.
+    /// Whether connections of this process's own user, and root's, alone are accepted, as the kernel tells whose they
+    /// are; others are closed. The default is no.
     public var admitsOwnUserAlone = false
     /// Whether clients on this machine may reach loopback and private addresses; the default is yes.
     public var allowsPrivateForLocal = true

@@ -55,7 +55,8 @@ extension LoopContext {
 }
 
 extension RuleOptions {
-    /// What one of several answers says where `headers` names no Cache-Control: who kept it would not ask for the next one.
+    /// What one of several answers says where `headers` names no Cache-Control: who kept it would not ask for the next
+    /// one.
     var noStore: [FieldChange] {
         cacheControl.isEmpty ? [FieldChange(name: "Cache-Control", value: Array("no-store".utf8))] : []
     }

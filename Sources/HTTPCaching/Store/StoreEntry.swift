@@ -68,8 +68,8 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
 
     var isHeld: Bool { holders.areThere }
 
-    /// Somebody begins to send the content. Returns the bytes that are in memory again for that, since the store had given
-    /// the content up already and nobody was sending it; else 0.
+    /// Somebody begins to send the content. Returns the bytes that are in memory again for that, since the store had
+    /// given the content up already and nobody was sending it; else 0.
     func beginHold() -> Int { holders.add() }
 
     /// Somebody has sent the content. Returns the bytes that are given up with it: those of what the store has given up
@@ -79,7 +79,8 @@ public final class StoreEntry<Metadata: StoreMetadata>: Sendable {
     /// Called when the store gives the content up. Returns whether it stays because somebody sends it.
     func unlinkHeld() -> Bool { holders.unlink(cost) }
 
-    /// An entry with the same key and content, which no store holds: it takes the place of this one, or is for one client.
+    /// An entry with the same key and content, which no store holds: it takes the place of this one, or is for one
+    /// client.
     public func with(_ metadata: Metadata) -> StoreEntry {
         StoreEntry(key: key, metadata: metadata, joined: segments, holders: holders)
     }

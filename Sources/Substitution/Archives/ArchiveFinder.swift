@@ -177,8 +177,8 @@ struct ArchiveFinder {
         }
     }
 
-    /// The first of those of the same path that score best, with step 5 all of its URL; of the other scheme only where the
-    /// same has none. Where there are too many or too long ones, those that come first in the archive are compared.
+    /// The first of those of the same path that score best, with step 5 all of its URL; of the other scheme only where
+    /// the same has none. Where there are too many or too long ones, those that come first in the archive are compared.
     private func best(_ step: Int, _ score: (EntryTable.Entry) -> Int?) -> ArchiveCandidates? {
         let isSecure = ArchiveIndex.isSecure(url)
         var best: [(place: Int, score: Int)?] = [nil, nil]

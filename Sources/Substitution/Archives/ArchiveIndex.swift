@@ -2,7 +2,8 @@ import Archives
 import Glibc
 import HTTPSemantics
 
-/// The URLs of an archive's entries by their hashes: some 36 bytes an entry. What is found is a URL's place in the table.
+/// The URLs of an archive's entries by their hashes: some 36 bytes an entry. What is found is a URL's place in the
+/// table.
 ///
 /// http and https share keys where both are at their default ports; which of them an entry has is looked at afterwards.
 struct ArchiveIndex: Sendable {

@@ -71,8 +71,8 @@ extension MapArchive {
 }
 
 extension SubstitutionMap {
-    /// What comes nearest to a URL whose host no archive has: at most three entries of other hosts with the same path, a
-    /// part of large archives being looked at.
+    /// What comes nearest to a URL whose host no archive has: at most three entries of other hosts with the same path,
+    /// a part of large archives being looked at.
     public func nearestElsewhere(_ uri: TargetURI, method: RequestMethod) -> [ArchiveMiss.Nearest] {
         guard uri.scheme != .other else { return [] }
         let (uri, effort) = (uri.asArchived, MissLook.Effort())

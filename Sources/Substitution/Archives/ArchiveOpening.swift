@@ -59,8 +59,8 @@ public final class ArchiveFile: Sendable {
     /// The state of the file that was opened.
     var identity: FileIdentity { file.identity }
 
-    /// A text that no other body of the archive has, and not this one where its file has changed: what names one that is
-    /// not read whole.
+    /// A text that no other body of the archive has, and not this one where its file has changed: what names one that
+    /// is not read whole.
     public func state(of number: Int, _ body: RecordedBody) -> String {
         let codings = body.codings.isEmpty ? "" : " without \(body.codings.joined(separator: " "))"
         return "\(body.fileState ?? ArchiveFile.state(identity)) \(number)\(codings)"
@@ -74,8 +74,8 @@ public final class ArchiveFile: Sendable {
 
     private static func text(_ time: FileTime) -> String { "\(time.seconds).\(time.nanoseconds)" }
 
-    /// Opens a file below the archive's folder, without links on the way. It can't be read any more once it is changed in
-    /// place: what is made of its bytes has them all of one state.
+    /// Opens a file below the archive's folder, without links on the way. It can't be read any more once it is changed
+    /// in place: what is made of its bytes has them all of one state.
     func sibling(_ path: String) -> ArchiveBytes? {
         let opened = open(path)
         siblings.withLock { siblings in

@@ -43,8 +43,8 @@ public struct ArchiveSettings: Sendable, Equatable {
     var ignoredParameters: [WildcardText] = []
     public internal(set) var isSequence = true
     public internal(set) var missing: ArchiveMissing?
-    /// Where entries are answered (`as`); in normal form, both URLs end in `/`. The first that begins a URL counts: they are
-    /// in the order of their lengths, the longest first.
+    /// Where entries are answered (`as`); in normal form, both URLs end in `/`. The first that begins a URL counts:
+    /// they are in the order of their lengths, the longest first.
     public internal(set) var moved: [Move] = []
     public internal(set) var freshness = ArchiveFreshness.none
     /// What an archive has of a rule: `bypass`, `when`, `cors`, `headers`, `delay`, `rate`, `retain`.

@@ -4,8 +4,8 @@ import Synchronization
 extension ArchiveCandidates {
     /// The entries that a request may get, the best first in rank: those that are told apart only by whose turn it is.
     ///
-    /// A HEAD gets what was recorded for GET, where that was. Equal bodies come first, then the fewest fields that differ
-    /// of those in Vary, then the most equal fields. Empty where no body is equal.
+    /// A HEAD gets what was recorded for GET, where that was. Equal bodies come first, then the fewest fields that
+    /// differ of those in Vary, then the most equal fields. Empty where no body is equal.
     public func chosen(for request: ArchiveRequest, _ details: [EntryDetails]) -> [Int] {
         var remaining = details.filter { entry in
             guard table(entry.number).isPartial else { return true }

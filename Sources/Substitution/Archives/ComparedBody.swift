@@ -64,8 +64,8 @@ struct ComparedBody: Sendable {
         return asked.withPairs(rules) { form in withPairs(rules) { $0.step(of: form) == 1 } ?? false } ?? false
     }
 
-    /// Whether a text in which something was taken out, and that is none of the kinds below, is the same but for that. What
-    /// begins as JSON, or has no pair, is no form, though it may be labelled one.
+    /// Whether a text in which something was taken out, and that is none of the kinds below, is the same but for that.
+    /// What begins as JSON, or has no pair, is no form, though it may be labelled one.
     private func equalsBetweenMarks(_ asked: ComparedBody) -> Bool {
         // What was broken may be JSON without the value that was taken out.
         guard json == nil || asked.json == nil, parts == nil, !hasPairs, !asked.hasPairs,
@@ -83,8 +83,8 @@ struct ComparedBody: Sendable {
         return rest.count >= last.count && rest.suffix(last.count).elementsEqual(last)
     }
 
-    /// What stands between marks, without their quotes: the value may have had others, or none. A text that is nothing but
-    /// a mark in quotes has them, so that it equals texts alone.
+    /// What stands between marks, without their quotes: the value may have had others, or none. A text that is nothing
+    /// but a mark in quotes has them, so that it equals texts alone.
     private static func piecesBetweenMarks(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         var pieces = bytes.cut(at: ParameterRules.redactedValue)
         guard bytes.count > ParameterRules.redactedValue.count + 2 else { return pieces }
@@ -173,8 +173,8 @@ struct ComparedBody: Sendable {
         return bytes.cut(at: Array("--".utf8) + boundary)
     }
 
-    /// Whether parts are equal; a recorded content of `REDACTED` equals any, and one in which values were taken out what is
-    /// the same but for these.
+    /// Whether parts are equal; a recorded content of `REDACTED` equals any, and one in which values were taken out
+    /// what is the same but for these.
     private static func equalParts(_ recorded: ArraySlice<UInt8>, _ asked: ArraySlice<UInt8>) -> Bool {
         if recorded == asked { return true }
         guard recorded.firstRange(of: ParameterRules.redactedValue) != nil else { return false }

@@ -239,8 +239,8 @@ public struct ArchiveDefaults: Sendable, Equatable {
     /// For all, whatever they say (`--missing`).
     public var missing: ArchiveMissing?
     public var limits = ArchiveLimits()
-    /// Whether this program appends to the archives that it answers from: what was there stays as it was. The default is
-    /// false.
+    /// Whether this program appends to the archives that it answers from: what was there stays as it was. The default
+    /// is false.
     public var isAppended = false
     /// A file that this program writes: a map that names it as an archive is read as if it didn't. The default is none.
     public var written: String?

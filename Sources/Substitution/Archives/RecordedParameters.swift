@@ -291,8 +291,8 @@ struct SplitQuery {
         return Array(names.sorted().prefix(3))
     }
 
-    /// The names of parameters in which the two differ, in the order of the request, then of the recording; `query` where
-    /// they have so many that nobody would read them.
+    /// The names of parameters in which the two differ, in the order of the request, then of the recording; `query`
+    /// where they have so many that nobody would read them.
     func namesThatDiffer(_ asked: SplitQuery) -> [String] {
         guard parameters.count <= 256, asked.parameters.count <= 256 else { return ["query"] }
         var names: [String] = []
@@ -312,8 +312,8 @@ struct SplitQuery {
 
 /// What of a URL's query tells sequences apart, without an archive's own rules.
 public enum ArchiveParameters {
-    /// A URL without the parameters that only keep caches from answering, those that are left in the order of their bytes:
-    /// equal for URLs that answer each other by `order` and `without`.
+    /// A URL without the parameters that only keep caches from answering, those that are left in the order of their
+    /// bytes: equal for URLs that answer each other by `order` and `without`.
     public static func withoutBusters(_ url: [UInt8]) -> [UInt8] {
         guard let mark = url.firstIndex(of: UInt8(ascii: "?")) else { return url }
         let parameters = url.withUnsafeBytes { bytes in

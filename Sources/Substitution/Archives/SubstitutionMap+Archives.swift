@@ -95,8 +95,8 @@ extension SubstitutionMap {
 }
 
 extension ArchiveCandidates {
-    /// Those of the other scheme have to be looked at where they are redirects: to the URL asked for they would redirect
-    /// for ever.
+    /// Those of the other scheme have to be looked at where they are redirects: to the URL asked for they would
+    /// redirect for ever.
     fileprivate mutating func noteRedirects() {
         guard step.isOtherScheme, entries.contains(where: isRedirect) else { return }
         mayRedirect = true

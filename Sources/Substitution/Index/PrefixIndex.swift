@@ -3,8 +3,8 @@
 /// A folder stands at its own text, and a pattern at its literal prefix up to the last `/`. The prefixes of a URL that
 /// end in `/` are looked up while the URL is hashed once, so the cost depends on the URL's segments and not on the
 /// number of rules. Of two such places the deeper one has the longer literal prefixes throughout: a pattern's prefix
-/// goes beyond its place by less than a segment and its `/`. Where the first star is in a pattern's query, the prefix is
-/// longer, but such a pattern is for one path alone, and no place below that path is deeper than its own.
+/// goes beyond its place by less than a segment and its `/`. Where the first star is in a pattern's query, the prefix
+/// is longer, but such a pattern is for one path alone, and no place below that path is deeper than its own.
 struct PrefixIndex: Sendable {
     /// A text that ends in `/`, and its candidates.
     struct Place: Sendable {

@@ -3,8 +3,8 @@ import HTTPSemantics
 
 /// Hosts and host patterns as `intercept` has them.
 enum HostPatternText {
-    /// The text in lower case and without the root's dot, an address in one form, or nil for what is no host: labels of letters, digits,
-    /// `-`, `_` and `*` with dots between them, or an IPv6 address in brackets.
+    /// The text in lower case and without the root's dot, an address in one form, or nil for what is no host: labels of
+    /// letters, digits, `-`, `_` and `*` with dots between them, or an IPv6 address in brackets.
     static func normalised(_ text: some Collection<UInt8>) -> String? {
         var lowercased = text.map { URLText.lowercased($0) }
         if lowercased.last == UInt8(ascii: ".") { lowercased.removeLast() }

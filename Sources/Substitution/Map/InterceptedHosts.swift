@@ -5,7 +5,8 @@ import Patterns
 /// Every other host's tunnel stays blind.
 public struct InterceptedHosts: Sendable {
     private var exact: Set<String> = []
-    /// The hosts of patterns, as those of the root page: a tunnel is decrypted where a URL in it can match, and no other.
+    /// The hosts of patterns, as those of the root page: a tunnel is decrypted where a URL in it can match, and no
+    /// other.
     private var patterns: [URLPattern] = []
     /// Hosts of `intercept`, on every port.
     private var onEveryPort: [WildcardText] = []

@@ -194,8 +194,8 @@ struct KeyReader {
         return key
     }
 
-    /// The pattern normalised like a URL: its stars in the host give way to letters meanwhile, one in the port to none. The
-    /// letter is one that no number has, so that no address comes about, which would be written in another form.
+    /// The pattern normalised like a URL: its stars in the host give way to letters meanwhile, one in the port to none.
+    /// The letter is one that no number has, so that no address comes about, which would be written in another form.
     private mutating func normalised(
         _ bytes: UnsafeRawBufferPointer, _ marks: Marks, _ scheme: StaticString
     ) throws(KeyError) -> (path: [UInt8], query: [UInt8]) {

@@ -59,8 +59,8 @@ private struct SecureHosts {
         }
     }
 
-    /// Whether the first "://" of an expression is behind the URL's own scheme: what is before it has nothing of a path,
-    /// a query or a host.
+    /// Whether the first "://" of an expression is behind the URL's own scheme: what is before it has nothing of a
+    /// path, a query or a host.
     private static func beginsWithScheme(_ key: [UInt8]) -> Bool {
         guard let mark = key.firstRange(of: "://".utf8) else { return false }
         var before = key[..<mark.lowerBound]

@@ -44,8 +44,8 @@ public struct MapLoadResult: Sendable {
     /// What could be read of maps that have an error; nil where it is not known where their files are. It answers
     /// nothing: it is for the looks at single rules that `check` takes.
     public var remainder: SubstitutionMap?
-    /// Where there is an error: the files that were read, and those that couldn't be. When one of them changes, the maps
-    /// may be right.
+    /// Where there is an error: the files that were read, and those that couldn't be. When one of them changes, the
+    /// maps may be right.
     public var filesTried: [String] = []
 
     /// Whether there is an error.

@@ -47,8 +47,8 @@ extension SubstitutionMap {
         return ofRules + storage.archives.flatMap(\.hosts).filter { seen.insert($0).inserted }
     }
 
-    /// Where the map first has a host decrypted, as messages about maps say it, with the file's name as its user wrote it:
-    /// `maps/substitutions.yaml:12`; nil where it doesn't. Looks at all rules.
+    /// Where the map first has a host decrypted, as messages about maps say it, with the file's name as its user wrote
+    /// it: `maps/substitutions.yaml:12`; nil where it doesn't. Looks at all rules.
     ///
     /// - Parameter host: as ``InterceptedHosts/names`` and ``InterceptedHosts/patternTexts`` have it.
     public func positionOfInterception(of host: String) -> String? {

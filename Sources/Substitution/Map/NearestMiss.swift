@@ -12,8 +12,8 @@ struct NearestMiss {
     private static let mostPorts = 64
     private static let mostSegments = 8
 
-    /// The nearest miss: first by its query, then by scheme, a slash, the host's `www.`, a star that is one too few, the
-    /// path's case, the port, the path's beginning, a scheme that only maps know.
+    /// The nearest miss: first by its query, then by scheme, a slash, the host's `www.`, a star that is one too few,
+    /// the path's case, the port, the path's beginning, a scheme that only maps know.
     func find(_ scratch: inout LookupScratch) -> Explanation.Miss? {
         if let id = exactWithOtherQuery() { return miss(id, "matches but for its query; add 'query: ignore'") }
         return ofPatternsQuery(&scratch) ?? ofScheme(&scratch) ?? ofSlash(&scratch) ?? ofHost(&scratch)

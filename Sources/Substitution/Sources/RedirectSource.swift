@@ -4,8 +4,8 @@ import YAML
 
 /// `redirect`: a redirect to another URL, or to another path of the same host.
 ///
-/// The rest of a folder's path and the request's query are added where the rule is a folder and the path of the URL, which
-/// has neither query nor fragment, ends in `/`.
+/// The rest of a folder's path and the request's query are added where the rule is a folder and the path of the URL,
+/// which has neither query nor fragment, ends in `/`.
 struct RedirectSource: SourceKind {
     let option = "redirect"
     let traits: SourceTraits = [.dependsOnRequest, .isShown]

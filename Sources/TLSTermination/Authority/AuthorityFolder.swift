@@ -6,7 +6,8 @@ public enum AuthorityFolder {
     /// The folder: the one given, else `$STATE_DIRECTORY` (systemd.exec(5); the first where it lists several), else
     /// `$XDG_DATA_HOME/subproxy`, else `~/.local/share/subproxy`.
     ///
-    /// It is absolute: what is told of it, to people and to commands, holds in other folders too. As the XDG Base Directory Specification has it, a variable whose path is relative counts as unset.
+    /// It is absolute: what is told of it, to people and to commands, holds in other folders too. As the XDG Base
+    /// Directory Specification has it, a variable whose path is relative counts as unset.
     ///
     /// - Throws: ``AuthorityFailure/Code/noFolder`` where no home directory is known either.
     public static func path(

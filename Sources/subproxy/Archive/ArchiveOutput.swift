@@ -10,9 +10,9 @@ struct ArchiveOutput {
     private let replaces: Bool
     private let scratch: String
 
-    /// Whether nobody else may read the files that are written. A file that replaces another one gets that one's permissions
-    /// when it is whole. The files of a folder keep those that they are made with: they are private where the old list, or
-    /// its folder of files, is not for all.
+    /// Whether nobody else may read the files that are written. A file that replaces another one gets that one's
+    /// permissions when it is whole. The files of a folder keep those that they are made with: they are private where
+    /// the old list, or its folder of files, is not for all.
     var isPrivate: Bool {
         var status = stat()
         guard isFolder else { return stat(name, &status) == 0 }
@@ -47,7 +47,8 @@ struct ArchiveOutput {
     }
 
     /// - Parameter replaces: whether one that is there is replaced.
-    /// - Throws: ``CommandFailure`` with status 73 where something is there that isn't replaced, or is recorded just now.
+    /// - Throws: ``CommandFailure`` with status 73 where something is there that isn't replaced, or is recorded just
+    ///   now.
     init(_ name: String, _ kind: ArchiveKind, replaces: Bool) throws(CommandFailure) {
         var name = name
         while name.count > 1, name.hasSuffix("/") { name.removeLast() }
@@ -222,8 +223,9 @@ struct ArchiveOutput {
     /// The name that the old one has between two renames.
     private var old: String { "\(scratch).old" }
 
-    /// Removes what this user's programs that were killed have left of this archive: it has the number of a process that is
-    /// gone, and is a day old, so that it is hardly another machine's. One beside which the old archive was left stays.
+    /// Removes what this user's programs that were killed have left of this archive: it has the number of a process
+    /// that is gone, and is a day old, so that it is hardly another machine's. One beside which the old archive was
+    /// left stays.
     private func removeLeftovers() {
         let folder = LocalFile.folder(of: name)
         let start = ".\(LocalFile.name(of: name))."

@@ -10,8 +10,8 @@ enum KeptPermissions {
     static func copy(from old: String, to new: String) {
         var (before, after) = (stat(), stat())
         guard stat(old, &before) == 0 else { return }
-        // By its descriptor, and what this user has just made alone: who may write to the folder, too, could put another
-        // file there, or a link to one.
+        // By its descriptor, and what this user has just made alone: who may write to the folder, too, could put
+        // another file there, or a link to one.
         let descriptor = open(new, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }

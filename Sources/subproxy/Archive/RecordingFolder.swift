@@ -28,7 +28,8 @@ enum RecordingFolder {
             && access(file("substitutions.yaml", in: name), F_OK) != 0
     }
 
-    /// Whether a path leads to a file of a recording, or to the place of one: its list, its rules, or anything in `files`.
+    /// Whether a path leads to a file of a recording, or to the place of one: its list, its rules, or anything in
+    /// `files`.
     ///
     /// - Parameter recording: its folder, or its list.
     static func hasPart(_ path: String, in recording: String) -> Bool {

@@ -3,8 +3,9 @@ import Basics
 import Glibc
 import Substitution
 
-/// What of `files/` stays where another recording takes a recording's place: files that no entry of the old one names, and
-/// those that the rules in `substitutions.yaml`, and in maps that it includes, name, by themselves or by their folder.
+/// What of `files/` stays where another recording takes a recording's place: files that no entry of the old one names,
+/// and those that the rules in `substitutions.yaml`, and in maps that it includes, name, by themselves or by their
+/// folder.
 struct KeptFiles {
     private let folder: String
     /// The texts of these maps.

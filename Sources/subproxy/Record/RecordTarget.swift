@@ -209,8 +209,8 @@ struct RecordTarget {
         }
     }
 
-    /// Cuts off what stands behind the last whole entry of a HAR, where a recorder was killed in the midst of one. What was
-    /// cut off in its first entry is begun anew.
+    /// Cuts off what stands behind the last whole entry of a HAR, where a recorder was killed in the midst of one. What
+    /// was cut off in its first entry is begun anew.
     func mend(_ found: Found) throws(CommandFailure) {
         guard found.entries > 0 else {
             _ = try cut(at: 0, [])

@@ -44,8 +44,8 @@ final class RecordingRun: Sendable {
         do throws(RecorderFailure) { return try begin() } catch { throw failure(error, target) }
     }
 
-    /// Not while another recorder writes there, whose entries would be lost. What one has written since it was looked at
-    /// is looked at anew.
+    /// Not while another recorder writes there, whose entries would be lost. What one has written since it was looked
+    /// at is looked at anew.
     private static func mend(_ target: RecordTarget, _ found: RecordTarget.Found) throws {
         let lock: FileLock?
         do throws(RecorderFailure) { lock = try FileLock(target.file) } catch { throw failure(error, target) }

@@ -66,8 +66,8 @@ struct ScratchRecording {
 
     func remove() { FolderRemoval.remove(path) }
 
-    /// Puts it in the place of the old one: the bodies' files all at once, then the list. The folder stays, with all that is
-    /// no part of the recording, and of `files/` what ``KeptFiles`` says.
+    /// Puts it in the place of the old one: the bodies' files all at once, then the list. The folder stays, with all
+    /// that is no part of the recording, and of `files/` what ``KeptFiles`` says.
     ///
     /// - Returns: why it can't be; nil where it is done.
     func place() -> String? {

@@ -168,8 +168,8 @@ final class SaveList: Sendable {
     }
 }
 
-/// The folders of pages that are being saved. One that was made and has nothing in it is removed with the last page that is
-/// to be in it, but for that of `-o` itself.
+/// The folders of pages that are being saved. One that was made and has nothing in it is removed with the last page
+/// that is to be in it, but for that of `-o` itself.
 private struct PageFolders {
     private let top: String
     private var made: Set<String> = []

@@ -258,8 +258,8 @@ final class SaveProxies {
             archives: archives, documents: documents, answered: answered, recordedBefore: recordedBefore)
     }
 
-    /// What is written: what was captured, and before what was recorded, the entries that are written with another one's
-    /// response.
+    /// What is written: what was captured, and before what was recorded, the entries that are written with another
+    /// one's response.
     func completed(_ selection: SavedEntries) throws(CommandFailure) -> [Archive] {
         guard !selection.followed.isEmpty, let recorded = selection.captured.recorded else {
             return selection.captured.archives

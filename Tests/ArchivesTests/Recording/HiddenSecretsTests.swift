@@ -3,8 +3,8 @@ import Testing
 
 @testable import Archives
 
-/// Secrets in JSON that is broken, cut off, or packed into something else; and bodies that have none, which stay as they
-/// are.
+/// Secrets in JSON that is broken, cut off, or packed into something else; and bodies that have none, which stay as
+/// they are.
 @Suite("Hidden secrets")
 struct HiddenSecretsTests {
     private static let redaction = Redaction(names: ["default", "pin"])

@@ -128,7 +128,8 @@ struct RecordingOrderTests {
         #expect(try record(requests).order == order)
     }
 
-    /// A page polls, and goes on with that while its form is on its way; what the form's answer asks for comes behind it.
+    /// A page polls, and goes on with that while its form is on its way; what the form's answer asks for comes behind
+    /// it.
     private static func pollsAroundForm(
         _ form: String, _ path: String, _ sent: [String] = ["a=1"], answered: Int64 = 13
     ) -> [Request] {

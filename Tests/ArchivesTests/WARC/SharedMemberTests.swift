@@ -87,7 +87,8 @@ struct SharedMemberTests {
         let counted = Counted(compressed)
         let archive = try Archive.open(ArchiveInput(name: "a.warc.gz", bytes: counted.bytes))
         #expect(archive.table.count == 50)
-        // A length beyond the end is found out once; of others what they cover is decoded again, from a state before it.
+        // A length beyond the end is found out once; of others what they cover is decoded again, from a state before
+        // it.
         #expect(counted.take() < compressed.count * (isBeyondEnd ? 3 : 60))
         var problems: [ArchiveProblem] = []
         try archive.check { problems.append($0) }

@@ -261,8 +261,8 @@ private final class Program: @unchecked Sendable {
         #expect(await database.ask(.patch, "t/1", #"{"id":1}"#).body == #"{"id":1,"a":"y"}"#)
     }
 
-    /// Makes a database, then as many commits as it takes for another count of changes: its schema has the version of one
-    /// with as many statements.
+    /// Makes a database, then as many commits as it takes for another count of changes: its schema has the version of
+    /// one with as many statements.
     private func make(_ path: String, commits: Int = 0, log: Bool = false, _ statements: String...) throws {
         let program = try Program(path)
         if log { try program.run("PRAGMA journal_mode=WAL") }

@@ -101,7 +101,8 @@ struct OwnPageExchangeTests {
         let socket = try ask(proxy)
         _ = try socket.receive(until: "one")
         socket.close()
-        // In its own time: a client that only closes its output may read still, so the end of the proxy is what ends it.
+        // In its own time: a client that only closes its output may read still, so the end of the proxy is what ends
+        // it.
         proxy.server.stop()
         #expect(calls.cancelled.withLock { $0 } == 1)
     }

@@ -4,8 +4,8 @@ import HTTP1Invariants
 
 @testable import Archives
 
-/// Properties of saved pages, whatever bytes they are read from: what is read is inside of limits, and what is written of
-/// it reads as the same.
+/// Properties of saved pages, whatever bytes they are read from: what is read is inside of limits, and what is written
+/// of it reads as the same.
 enum SavedPageInvariants {
     static func checkMHTML(_ bytes: [UInt8]) throws { try check(bytes, "page.mhtml", .mhtml) }
 
@@ -21,7 +21,8 @@ enum SavedPageInvariants {
         try checkWritten(webarchive.write(page.exchanges), "page.webarchive", .webarchive, page.exchanges)
     }
 
-    /// What another archive would have of a page: the usable entries, the document first; nil where nothing can be read.
+    /// What another archive would have of a page: the usable entries, the document first; nil where nothing can be
+    /// read.
     private static func read(
         _ bytes: [UInt8], _ name: String, _ format: ArchiveFormat
     ) throws -> (document: [UInt8], exchanges: Page)? {

@@ -4,8 +4,8 @@ import Mustache
 
 /// Properties of templates, whatever bytes they are read from and whatever values they print.
 enum TemplateInvariants {
-    /// - Parameter bytes: The first byte chooses the escaping; behind it stands the page, and after bytes of 0xFF, which
-    ///   no template has, the partials `p` and `q`.
+    /// - Parameter bytes: The first byte chooses the escaping; behind it stands the page, and after bytes of 0xFF,
+    ///   which no template has, the partials `p` and `q`.
     static func check(_ bytes: [UInt8]) throws {
         let escaping: MustacheEscaping = [.html, .json, .none][Int(bytes.first ?? 0) % 3]
         let texts = bytes.dropFirst().split(separator: 0xFF, maxSplits: 2, omittingEmptySubsequences: false)

@@ -56,8 +56,8 @@ struct PrecedenceModelTests {
     static func answer(_ rules: [ModelRule], _ url: String, _ method: String) -> Int? {
         let candidates = rules.filter { $0.matchesURL(url) && $0.holds(url, method) }
         let exact = candidates.filter { !$0.isExpression && !$0.isPattern && !$0.isFolder }
-        // Of several for one path, those that have the URL's very query, then those with a query of their own, and those
-        // whose query is ignored last.
+        // Of several for one path, those that have the URL's very query, then those with a query of their own, and
+        // those whose query is ignored last.
         func rank(_ rule: ModelRule) -> Int {
             guard rule.key.contains("?") else { return 2 }
             guard rule.query != "ignore" else { return 3 }

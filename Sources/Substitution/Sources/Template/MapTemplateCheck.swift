@@ -7,8 +7,8 @@ import JSON
 public import Mustache
 
 extension SubstitutionMap {
-    /// Looks whether the templates that rules name can be read, with their partials, and whether what they use is there.
-    /// Blocks.
+    /// Looks whether the templates that rules name can be read, with their partials, and whether what they use is
+    /// there. Blocks.
     ///
     /// Which templates a path with captures names isn't known, and nothing is said of them.
     ///
@@ -34,8 +34,8 @@ extension SubstitutionMap {
         return check.diagnostics
     }
 
-    /// What is wrong with a rule's template that stands in the map, at its place in the map: as compilers print it, with
-    /// the line and a mark below it. Reads the map's file.
+    /// What is wrong with a rule's template that stands in the map, at its place in the map: as compilers print it,
+    /// with the line and a mark below it. Reads the map's file.
     public func placed(_ error: TemplateError, ofTemplateIn rule: RuleID) -> String {
         guard error.diagnostic.file == TemplateSource.inlineName else { return error.rendering }
         var excerpts = RuleExcerpts(self)
