@@ -148,9 +148,9 @@ struct CacheReportTests {
         _ = try ask(0..<200)
         let few = try quickest()
         _ = try ask(200..<2000)
-        let many = try quickest()
         #expect(stage.count == 2000)
-        #expect(many < few * 5 + 0.5)
+        // A machine that is busy at the moment is asked again; a look-up that takes longer takes so each time.
+        #expect(try Wait.holds { try quickest() < few * 5 + 0.5 })
     }
 }
 
