@@ -38,6 +38,7 @@ public final class ChildProcess: Sendable {
     }
 
     public let identifier: pid_t
+    private let name: String
     private let state: Mutex<State>
 
     /// Starts a program, found in PATH where its name has no slash.
@@ -47,6 +48,7 @@ public final class ChildProcess: Sendable {
     ///   - descriptors: those that it gets as 3, 4 and so on.
     /// - Throws: ``Socket/Failure/failed(_:code:)`` where the program is not there, or can't be started.
     public init(_ arguments: [String], environment: [String: String] = [:], descriptors: [CInt] = []) throws {
+        name = arguments.first ?? ""
         let output = try ChildProcess.makePipe()
         let error = try ChildProcess.makePipe()
         defer {
@@ -147,16 +149,25 @@ public final class ChildProcess: Sendable {
 
     /// Waits for the end of the process and of its output.
     ///
-    /// - Throws: ``Socket/Failure/timedOut``; the process goes on then.
+    /// - Throws: ``Unfinished`` where it does not end in time; the process goes on then.
     @discardableResult
     public func finish(seconds: Double = 2 * Wait.limit) throws -> Int32 {
-        try Wait.until(seconds: seconds) { hasEnded }
+        guard Wait.holds(within: seconds, { hasEnded }) else { throw Unfinished(name: name, error: error) }
         return status ?? -1
+    }
+
+    /// A process, or its output, has not ended in time.
+    public struct Unfinished: Error {
+        /// The first of its arguments.
+        public var name: String
+        /// What it has written to standard error.
+        public var error: String
     }
 
     /// Runs a program to its end and returns what it printed.
     ///
-    /// - Throws: ``Socket/Failure``: `failed` where it can't be started, `timedOut` where it does not end in time.
+    /// - Throws: ``Socket/Failure/failed(_:code:)`` where it can't be started, ``Unfinished`` where it does not end in
+    ///   time.
     public static func run(
         _ arguments: [String], environment: [String: String] = [:], seconds: Double = 2 * Wait.limit
     ) throws -> ChildProcess {

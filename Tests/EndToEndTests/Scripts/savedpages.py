@@ -15,8 +15,8 @@ import sys
 
 from playwright.sync_api import sync_playwright
 
-# Milliseconds: no wait ends since the machine is busy.
-PATIENCE = 600_000
+# Milliseconds: no wait ends since the machine is busy, and each ends before whoever started this gives up.
+PATIENCE = 250_000
 IMAGES = """() => {
   const images = [...document.images], roots = [...document.querySelectorAll('*')].map(e => e.shadowRoot);
   for (const root of roots) if (root) images.push(...root.querySelectorAll('img'));
@@ -34,6 +34,17 @@ END = """async text => {
 }"""
 
 
+def settle(page, url):
+    """Waits until nothing has been asked for in half a second.
+
+    A file asks for nothing, and for an .mhtml file Playwright's "networkidle" sometimes never comes.
+    """
+    if url.startswith("file:"):
+        page.wait_for_timeout(500)
+    else:
+        page.wait_for_load_state("networkidle")
+
+
 def look(playwright, chromium, view, pictures):
     arguments = ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"]
     if view.get("hosts"):
@@ -49,10 +60,10 @@ def look(playwright, chromium, view, pictures):
         failed = []
         page.on("requestfailed", lambda request: failed.append(request.url))
         page.goto(view["url"], wait_until="load")
-        page.wait_for_load_state("networkidle")
+        settle(page, view["url"])
         if view.get("scroll"):
             page.evaluate(END, view["scroll"])
-            page.wait_for_load_state("networkidle")
+            settle(page, view["url"])
         text = [frame.evaluate("document.body ? document.body.innerText : ''") for frame in page.frames]
         # Fields are grey in .mhtml files, and what is typed as a password is not saved.
         picture = page.screenshot(
