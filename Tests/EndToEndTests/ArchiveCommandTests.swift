@@ -290,6 +290,25 @@ struct ArchiveCommandTests {
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a.har", "b.mhtml", "rec"])
     }
 
+    @Test(
+        "convert --force leaves the files that are not the recording's, and what it writes answers",
+        arguments: [
+            ("- url: [\n", "archives: [recording.yaml]\n"), ("# nothing\n", "archives: [recording.yaml]\n"),
+            (nil, "archives: [recording.yaml]\nsubstitutions:\n  https://b.test/a.txt: files/a.test/a.txt\n"),
+        ] as [(String?, String)])
+    func forceKeeps(list: String?, rules: String) throws {
+        for text in ["old", "new"] {
+            try writeHAR("\(text).har", [Self.entry("https://a.test/a.txt", "text/plain", text)])
+        }
+        #expect(try run("archive", "convert", "old.har", "rec/").status == 0)
+        try folder.write("rec/substitutions.yaml", rules)
+        if let list { try folder.write("rec/recording.yaml", list) }
+        let made = try run("archive", "convert", "new.har", "rec/", "--force")
+        #expect(made.status == 0, "\(made.error)")
+        #expect(try run("archive", "cat", "rec", "https://a.test/a.txt").output == "new")
+        #expect(try folder.text(of: "rec/files/a.test/a.txt") == "old")
+    }
+
     @Test("convert replaces no pipe, and removes what a program that was killed has left of its file, and nothing else")
     func leftovers() throws {
         try writeHAR()

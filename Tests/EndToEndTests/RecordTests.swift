@@ -139,6 +139,21 @@ struct RecordTests {
         #expect(try stage.counts(name) == "1 entry, 1 usable")
     }
 
+    @Test("all leaves the old recording whole where its list can't be replaced")
+    func allPutsBack() throws {
+        let stage = try Stage()
+        #expect(try stage.fetch("r/", [], "/a").output == "200 ")
+        let url = stage.url("/c")
+        let script = "curl --disable -sS --max-time 300 \(url) && rm r/recording.yaml && mkdir r/recording.yaml"
+        let refused = try stage.run("r/", ["--mode", "all"], ["sh", "-c", script])
+        #expect(refused.status == 73 && refused.output == "body of /c", "\(refused)")
+        #expect(refused.error.contains("subproxy: error: r/ can't be replaced by /"), "\(refused)")
+        #expect(refused.error.contains("/r.new: Is a directory\n"), "\(refused)")
+        let left = try ChildProcess.run(["find", stage.folder.at("r/files"), "-type", "f", "-printf", "%f\n"]).output
+        #expect(left == "a.txt\n")
+        #expect(try stage.folder.text(of: "r.new/recording.yaml").contains(url))
+    }
+
     @Test("all keeps recorded files that rules name, also in a map that is included, and by their folder")
     func allKeepsNamed() throws {
         let stage = try Stage()

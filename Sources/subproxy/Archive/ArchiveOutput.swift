@@ -87,8 +87,7 @@ struct ArchiveOutput {
     ///
     /// - Throws: ``CommandFailure`` with status 73.
     func checkFolder() throws(CommandFailure) {
-        guard let reason = LocalFile.unwritableReason(folderOf: name) ?? tooLongReason else { return }
-        throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(reason)")
+        if let reason = LocalFile.unwritableReason(folderOf: name) ?? tooLongReason { throw failure(reason) }
     }
 
     /// Why it can't have the name that it has until it is whole, which is longer than its own.
@@ -120,58 +119,62 @@ struct ArchiveOutput {
     func write<Result>(_ body: (String) throws(ConversionFailure) -> Result) throws(CommandFailure) -> Result {
         removeLeftovers()
         ArchiveOutput.remove(scratch)
-        if isFolder, ArchiveOutput.exists(name, nil) { mkdir(scratch, 0o700) }
+        if isFolder, ArchiveOutput.exists(name, nil) {
+            mkdir(scratch, 0o700)
+            // Names that are taken in it are not given to what is written.
+            if let reason = KeptFiles(of: name).link(into: scratch) {
+                ArchiveOutput.remove(scratch)
+                throw failure(reason)
+            }
+        }
         let result: Result
         do throws(ConversionFailure) {
             result = try body(scratch)
         } catch {
             ArchiveOutput.remove(scratch)
             switch error {
-            case .writing(let why):
-                throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(why)")
+            case .writing(let why): throw failure(why)
             case .reading(let problem):
                 throw CommandFailure(status: .dataError, message: "the archive can't be read: \(problem.message)")
             }
         }
-        guard place() else {
-            let why = SystemError().text
+        if let reason = place() {
             ArchiveOutput.remove(scratch)
-            throw CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(why)")
+            throw failure(reason)
         }
         return result
     }
 
+    private func failure(_ reason: String) -> CommandFailure {
+        CommandFailure(status: .cantCreate, message: "'\(name)' can't be written: \(reason)")
+    }
+
     /// Gives it its name. (rename(2))
-    private func place() -> Bool {
+    ///
+    /// - Returns: why it can't be; nil where it is done.
+    private func place() -> String? {
         // What has come there meanwhile is not replaced without being asked to.
-        if !replaces, ArchiveOutput.exists(name, nil) {
-            errno = EEXIST
-            return false
-        }
-        guard !isBeingRecorded else {
-            errno = EBUSY
-            return false
-        }
+        if !replaces, ArchiveOutput.exists(name, nil) { return SystemError(EEXIST).text }
+        guard !isBeingRecorded else { return SystemError(EBUSY).text }
         guard isFolder, ArchiveOutput.exists(name, nil) else {
             KeptPermissions.copy(from: name, to: scratch)
-            return rename(scratch, name) == 0
+            return rename(scratch, name) == 0 ? nil : SystemError().text
         }
         // Something else may have come into it.
-        guard ArchiveOutput.isRecording(name) else {
-            errno = ENOTEMPTY
-            return false
-        }
-        guard KeptFiles(of: name).link(into: scratch) == nil else { return false }
+        guard ArchiveOutput.isRecording(name) else { return SystemError(ENOTEMPTY).text }
+        if let reason = KeptFiles(of: name).link(into: scratch) { return reason }
         // The rules of a recording are written once, and kept.
         let rules = (old: "\(name)/substitutions.yaml", new: "\(scratch)/substitutions.yaml")
         if ArchiveOutput.exists(rules.old, nil) {
             unlink(rules.new)
             // Not every file system has hard links.
-            guard link(rules.old, rules.new) == 0 || ArchiveOutput.copy(rules.old, to: rules.new) else { return false }
+            guard link(rules.old, rules.new) == 0 || ArchiveOutput.copy(rules.old, to: rules.new) else {
+                return SystemError().text
+            }
         }
         KeptPermissions.copy(from: name, to: scratch)
         KeptPermissions.copy(from: name + "/recording.yaml", to: scratch + "/recording.yaml")
-        return exchange()
+        return exchange() ? nil : SystemError().text
     }
 
     /// - Returns: false with errno where that can't be done.
@@ -190,6 +193,8 @@ struct ArchiveOutput {
     }
 
     /// Gives a folder the place of the old one, which is removed.
+    ///
+    /// - Returns: false with errno where that can't be done.
     private func exchange() -> Bool {
         // Both change their names at once, so that there is a whole one at any time. (renameat2(2))
         if linux_exchange(scratch, name) == 0 {

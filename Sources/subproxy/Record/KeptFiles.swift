@@ -8,8 +8,8 @@ import Substitution
 /// folder.
 struct KeptFiles {
     private let folder: String
-    /// The texts of these maps.
-    private let rules: [[UInt8]]
+    /// The texts of these maps, from each name in `files/` on.
+    private let mentions: [ArraySlice<UInt8>]
     private let recorded: Set<String>
 
     /// - Parameter folder: the old recording's.
@@ -19,18 +19,23 @@ struct KeptFiles {
         // Of maps whose files are not known for errors, the first one alone.
         let loaded = access(map, F_OK) == 0 ? SubstitutionMap.load(files: [map]) : nil
         let maps = (loaded?.map ?? loaded?.remainder)?.files ?? [map]
-        rules = maps.compactMap { try? FileReading.contents(of: $0, upTo: 64 << 20) }
-        let list = (try? FileReading.contents(of: folder + "/recording.yaml", upTo: 1 << 30)) ?? []
+        mentions = maps.flatMap { KeptFiles.mentions(in: (try? FileReading.contents(of: $0, upTo: 64 << 20)) ?? []) }
         // Of a list that can't be read nothing is known to be its own.
-        recorded = RecordingWriter.files(list) ?? []
+        recorded = KeptFiles.recorded(in: folder)
     }
 
-    /// Gives them to another folder too, by hard links; a file of the name there gives way.
+    /// The files that a recording's list names.
+    private static func recorded(in folder: String) -> Set<String> {
+        RecordingWriter.files((try? FileReading.contents(of: folder + "/recording.yaml", upTo: 1 << 30)) ?? []) ?? []
+    }
+
+    /// Gives them to another folder too, by hard links; a file of the name there gives way, unless it is one that has
+    /// been recorded there.
     ///
     /// - Returns: why one can't be; nil where all are.
-    func link(into other: String) -> String? { link("files", into: other) }
+    func link(into other: String) -> String? { link("files", into: other, KeptFiles.recorded(in: other)) }
 
-    private func link(_ name: String, into other: String) -> String? {
+    private func link(_ name: String, into other: String, _ new: Set<String>) -> String? {
         var status = stat()
         guard lstat("\(folder)/\(name)", &status) == 0 else {
             return errno == ENOENT ? nil : "\(name): \(SystemError().text)"
@@ -38,7 +43,7 @@ struct KeptFiles {
         if status.st_mode & S_IFMT == S_IFDIR {
             guard access("\(folder)/\(name)", R_OK | X_OK) == 0 else { return "\(name): \(SystemError().text)" }
             for entry in FolderRemoval.names(in: "\(folder)/\(name)") {
-                if let reason = link("\(name)/\(entry)", into: other) { return reason }
+                if let reason = link("\(name)/\(entry)", into: other, new) { return reason }
             }
             return nil
         }
@@ -49,32 +54,41 @@ struct KeptFiles {
         var there = stat()
         if errno == EEXIST, lstat(place, &there) == 0 {
             if there.st_ino == status.st_ino, there.st_dev == status.st_dev { return nil }
+            if new.contains(name) { return "\(name) is to stay, and was recorded anew" }
             if unlink(place) == 0, Glibc.link("\(folder)/\(name)", place) == 0 { return nil }
         }
         return "\(name): \(SystemError().text)"
     }
 
+    private static func mentions(in text: [UInt8]) -> [ArraySlice<UInt8>] {
+        let start = Array("files/".utf8)
+        var found: [ArraySlice<UInt8>] = []
+        var rest = text[...]
+        while let index = rest.firstIndex(of: start[0]) {
+            rest = rest[index...]
+            if rest.starts(with: start) { found.append(rest) }
+            rest = rest.dropFirst()
+        }
+        return found
+    }
+
     /// Whether the rules' texts have the name of a file, or that of a folder that it is in, which ends there.
     private func isNamed(_ name: String) -> Bool {
         let name = Array(name.utf8)
-        guard let first = name.first else { return false }
         let folders = name.indices.filter { name[$0] == UInt8(ascii: "/") }
-        return rules.contains { text in
-            var rest = text[...]
-            while let start = rest.firstIndex(of: first) {
-                rest = rest[start...]
-                let common = zip(rest, name).prefix { $0 == $1 }.count
-                if common == name.count { return true }
-                // A capture stands for the rest of a name, or of its folder's.
-                if let top = folders.first, common > top, rest.dropFirst(common).first == UInt8(ascii: "$") {
-                    return true
-                }
-                // `files/a`, or `files/a/`, and nothing of a name behind it; `files` alone may be any word.
-                let isFolder = folders.contains(common - 1) || folders.dropFirst().contains(common)
-                if isFolder, rest.dropFirst(common).first.map(KeptFiles.endsName) ?? true { return true }
-                rest = rest.dropFirst()
+        return mentions.contains { text in
+            var common = 0
+            for (byte, other) in zip(text, name) {
+                guard byte == other else { break }
+                common += 1
             }
-            return false
+            if common == name.count { return true }
+            let next = text.dropFirst(common).first
+            // A capture stands for the rest of a name, or of its folder's.
+            if let top = folders.first, common > top, next == UInt8(ascii: "$") { return true }
+            // `files/a`, or `files/a/`, and nothing of a name behind it; `files` alone may be any word.
+            let isFolder = folders.contains(common - 1) || folders.dropFirst().contains(common)
+            return isFolder && next.map(KeptFiles.endsName) ?? true
         }
     }
 

@@ -85,7 +85,11 @@ struct ScratchRecording {
         } else if Self.exists("\(target)/files"), rename("\(target)/files", "\(path)/files") != 0 {
             return SystemError().text
         }
-        guard rename("\(path)/recording.yaml", "\(target)/recording.yaml") == 0 else { return SystemError().text }
+        guard rename("\(path)/recording.yaml", "\(target)/recording.yaml") == 0 else {
+            let failure = SystemError()
+            putFilesBack()
+            return failure.text
+        }
         if !Self.exists("\(target)/substitutions.yaml") {
             rename("\(path)/substitutions.yaml", "\(target)/substitutions.yaml")
         }
@@ -114,6 +118,21 @@ struct ScratchRecording {
             return failure.text
         }
         return nil
+    }
+
+    /// Gives the old recording its bodies' files back.
+    private func putFilesBack() {
+        let (new, old, aside) = ("\(path)/files", "\(target)/files", "\(path)/files.old")
+        if Self.exists(aside) {
+            rename(old, new)
+            rename(aside, old)
+        } else if Self.exists(new), Self.exists(old) {
+            _ = linux_exchange(new, old)
+        } else if Self.exists(old) {
+            rename(old, new)
+        } else {
+            rename(new, old)
+        }
     }
 
     /// Whether a file begins as a HAR or a WARC does, as far as it goes: that of a killed recorder may end anywhere.
