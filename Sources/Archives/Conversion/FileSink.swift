@@ -40,6 +40,13 @@ final class FileSink {
         if let failure { throw .writing(failure.text) }
     }
 
+    /// Writes what has been taken, and has it on the disk: what replaces another file is whole there before it does,
+    /// and a server that has no room for it says so. (fsync(2))
+    func finish() throws(ConversionFailure) {
+        try flush()
+        guard fsync(descriptor) == 0 else { throw .writing(SystemError().text) }
+    }
+
     /// Whether writing has failed.
     var hasFailed: Bool { failure != nil }
 }

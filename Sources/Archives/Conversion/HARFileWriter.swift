@@ -73,6 +73,6 @@ final class HARFileWriter: ArchiveWriter {
     func finish() throws(ConversionFailure) {
         begin(nil)
         sink.write(HARWriter.end)
-        try sink.flush()
+        try sink.finish()
     }
 }

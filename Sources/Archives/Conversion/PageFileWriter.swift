@@ -44,7 +44,7 @@ final class PageFileWriter<Writer: SavedPageWriter>: ArchiveWriter {
     func finish() throws(ConversionFailure) {
         begin()
         sink.write(writer.finish())
-        try sink.flush()
+        try sink.finish()
     }
 }
 

@@ -28,5 +28,5 @@ final class WARCFileWriter: ArchiveWriter {
         return nil
     }
 
-    func finish() throws(ConversionFailure) { try sink.flush() }
+    func finish() throws(ConversionFailure) { try sink.finish() }
 }

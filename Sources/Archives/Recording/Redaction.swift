@@ -240,9 +240,11 @@ public struct Redaction: Sendable {
             let isLineEnd = byte == 0x0A || byte == 0x0D
             guard byte == UInt8(ascii: ",") || isLineEnd else { continue }
             let rest = attribute[(index + 1)...].drop { $0 <= 0x20 }
+            // Behind what is among these blanks there is nothing either.
+            guard !rest.isEmpty else { return nil }
             let name = rest.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ",") && $0 != 0x0A && $0 != 0x0D }
             if rest[name.endIndex...].first == UInt8(ascii: "=") { return name.endIndex + 1 }
-            if isLineEnd, !rest.isEmpty { return rest.startIndex }
+            if isLineEnd { return rest.startIndex }
         }
         return nil
     }
