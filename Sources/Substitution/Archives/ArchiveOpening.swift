@@ -171,10 +171,11 @@ struct ArchiveOpening {
     ///   - name: as its user wrote it.
     ///   - path: absolute; of what was read once, its name.
     ///   - read: what was read once; nil for what has the path.
+    ///   - tried: told of the files in one of which an error may be: the archive, and those that it names.
     /// - Returns: The archive; nil where it has an error, which `report` was told.
     func open(
         _ name: String, path: String, _ settings: ArchiveSettings, read: ArchiveFile? = nil,
-        report: (ArchiveProblem) -> Void
+        tried: ([String]) -> Void, report: (ArchiveProblem) -> Void
     ) throws(MapFileError) -> MapArchive? {
         let file: ArchiveFile
         if let read { file = try ArchiveFile(again: read) } else { file = try ArchiveFile(path: path) }
@@ -202,6 +203,7 @@ struct ArchiveOpening {
                     archive.format == .recording || (defaults.isAppended ? file.isGrown : file.isUnchanged)
                 })
         } catch {
+            tried((file.isStream ? [] : [path]) + file.siblingPaths)
             report(error)
             return nil
         }

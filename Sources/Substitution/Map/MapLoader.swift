@@ -63,6 +63,7 @@ struct MapLoader {
     private var diagnostics: [MapDiagnostic] = []
     private var hasErrors = false
     private var knowsRoots = true
+    /// What has an error and is no file of the map, or is none yet.
     private var unread: [String] = []
     /// The identities of the files read.
     private var loaded: Set<ByBytes<String>> = []
@@ -262,7 +263,10 @@ struct MapLoader {
         let opening = ArchiveOpening(
             defaults: options.archives, known: options.knownArchives, progress: options.archiveProgress)
         var problems: [ArchiveProblem] = []
-        let archive = try opening.open(name, path: path, settings, read: read) { problems.append($0) }
+        var tried: [String] = []
+        let archive = try opening.open(
+            name, path: path, settings, read: read, tried: { tried = $0 }, report: { problems.append($0) })
+        unread += tried
         for message in ArchiveMessages.grouped(problems, file: name) { add(message) }
         guard let archive else { return }
         archives.append(archive)
@@ -279,12 +283,15 @@ struct MapLoader {
             case nil: found.warning("the folder '\(path)' does not exist", at: root.span)
             case .file, .other:
                 found.error("'\(path)' is no folder", at: root.span)
+                unread.append(options.fileSystem.absolutePath(path))
                 knowsRoots = false
             }
         }
         for check in builder.folderChecks
         where !isFolder(check.path, below: builder.storage.files[number].root) {
             found.error("a folder is mapped to a file; a folder's name ends in '/'", at: check.span)
+            let path = PathText.joined(builder.storage.files[number].root, String(decoding: check.path, as: UTF8.self))
+            unread.append(options.fileSystem.absolutePath(path))
         }
     }
 
