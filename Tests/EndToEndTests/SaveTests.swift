@@ -225,6 +225,15 @@ extension InBrowsers {
                     "missed: GET http://unknown.invalid/x.svg (host): The host name unknown.invalid was not found."))
         }
 
+        @Test("What the page itself lacks of a host that Chromium asks too is told")
+        func ofChromium() throws {
+            let host = "lh3.googleusercontent.com"
+            let saved = try save(site.url("/fonts"), "f.mhtml", ["--resolve", "\(host):\(site.port):127.0.0.1"])
+            #expect(saved.status == 1, "\(saved.error)")
+            #expect(saved.output.contains("verified: 1 of 2 requests answered offline\nmissed: "), "\(saved.output)")
+            #expect(saved.output.contains(host), "\(saved.output)")
+        }
+
         @Test("Cookies and fields are for the page's host alone, and are not in what is written")
         func credentials() throws {
             #expect(try save(site.url("/login"), "l.har").status == 76)

@@ -25,6 +25,8 @@ final class SavedSite: Sendable {
                 _ = try? connection.socket.receive(exactly: 1)
                 return false
             }
+            // The connection is closed.
+            if path == "/cut.svg" { return false }
             let answer = SavedSite.answer(path, request)
             try connection.socket.send(
                 "HTTP/1.1 \(answer.status)\r\nContent-Type: \(answer.type)\r\n"
@@ -81,6 +83,10 @@ final class SavedSite: Sendable {
                 body: "<title>Denied</title><iframe src=/denying></iframe><iframe loading=lazy src=/frame.html hidden>")
         case "/denying": Answer(fields: "X-Frame-Options: DENY\r\n", body: "<script>1</script>")
         case "/quirks": Answer(body: "<title>Quirks</title><p>no doctype")
+        case "/fonts":
+            Answer(
+                body: "<title>Fonts</title><img src=http://lh3.googleusercontent.com:"
+                    + "\(request.field("Host")?.split(separator: ":").last ?? "")/cut.svg>")
         case "/iconless": Answer(fields: "Content-Security-Policy: img-src 'none'\r\n", body: "<title>None</title><p>x")
         case "/icon-shown": Answer(body: "<title>Shown</title><link rel=stylesheet href=/icon.css>")
         case "/icon.css": Answer(type: "text/css", body: "body { background: url(/favicon.ico) }")

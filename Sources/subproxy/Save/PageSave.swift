@@ -127,17 +127,18 @@ struct PageSave {
     ) throws(CommandFailure) -> SavedPage {
         let archive = try NamedArchive(name)
         let icon = selection.namesIcon
-        let hosts = ReplayOptions.ofChromium.map { HostPattern($0) }
-        let report = ReplayReport { host, target in
-            !icon && target == "/favicon.ico" || hosts.contains { $0.matches(host) }
-        }
+        let report = ReplayReport { _, target in !icon && target == "/favicon.ico" }
+        var requests: [PageRequest]?
         let server = try proxies.verifying(name, options.keepScripts ? .tolerant : .strict, report)
         defer { server.stop() }
         do throws(BrowserFailure) {
             let page = try capture.reload(
                 result, in: session, through: SaveProxies.address(of: server),
                 until: Deadline(milliseconds: max(capture.time, 30_000)))
-            defer { page.close() }
+            defer {
+                requests = page.requests
+                page.close()
+            }
             if let screenshot {
                 let picture = try page.screenshot(
                     isFull: screenshot.isFull, until: Deadline(milliseconds: max(capture.time, 30_000)))
@@ -147,7 +148,8 @@ struct PageSave {
             // What the browser says of a page that it can't show is told by the misses.
             guard error.kind == .notLoaded || error.kind == .timedOut else { throw failure(error, proxies) }
         }
-        return try SavedPage(self, result, selection, archive, report, proxies)
+        let answers = OfflineAnswers(report, requests: requests)
+        return try SavedPage(self, result, selection, archive, answers, proxies)
     }
 
     /// What the program ends with for what has become of the browser.

@@ -34,7 +34,7 @@ struct SavedPage {
     /// - Throws: ``CommandFailure`` where what was written can't be read.
     init(
         _ save: PageSave, _ result: PageCapture.Result, _ selection: SavedEntries, _ archive: NamedArchive,
-        _ report: ReplayReport, _ proxies: SaveProxies
+        _ answers: OfflineAnswers, _ proxies: SaveProxies
     ) throws(CommandFailure) {
         url = save.url
         finalURL = result.load.url
@@ -58,10 +58,10 @@ struct SavedPage {
         late = result.page.late
         isFrozen = !save.options.keepScripts
         errors = save.kind.isPage ? selection.errors : []
-        misses = report.misses.list
-        missCount = report.missCount
+        misses = answers.misses
+        missCount = answers.missCount
         reasons = misses.isEmpty ? [:] : proxies.reasons()
-        requests = ["exact", "tolerant", "nearest"].reduce(missCount) { $0 + report.answers($1) }
+        requests = answers.requests
     }
 
     /// The bytes of a file, or of all files in a folder.
