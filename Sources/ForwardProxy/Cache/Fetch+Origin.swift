@@ -33,7 +33,11 @@ extension Fetch {
             record(head, stored, announced: part?.range.count)
         case .refuse(let refusal):
             // One user's response says nothing of what is stored for all.
-            if refusal != .authorization, isReplacing(head.status) { cache.remove(key, selectedBy: cacheRequest) }
+            let isOneUsers =
+                cache.policy.mode == .shared && cacheRequest.isAuthorized
+                && (refusal == .isPrivate || refusal == .noStore
+                    || !Validation.mayBeShared(response, for: cacheRequest, policy: cache.policy))
+            if !isOneUsers, isReplacing(head.status) { cache.remove(key, selectedBy: cacheRequest) }
             pass(head, NotStored(refusal))
         }
     }

@@ -92,6 +92,8 @@ final class ReadyStored {
         switch line.name {
         case .contentType: .type
         case .contentEncoding: .content
+        // That of a 200, which means nothing there: a part has its own.
+        case .contentRange: .digest
         case .other:
             fields.withName(line) { name in
                 if RepresentationBuilder.isDigest(name) { return .digest }

@@ -36,6 +36,8 @@ final class SharedBody: Sendable {
         var end: End?
         var readers: [Int: Reader] = [:]
         var readerCount = 0
+        /// How many readers are at the first piece: only when the last of them goes on, something can be dropped.
+        var lastCount = 0
     }
 
     private let state = Mutex(State())
@@ -128,6 +130,7 @@ final class SharedBody: Sendable {
             if case .failed? = state.end { return nil }
             state.readerCount &+= 1
             state.readers[state.readerCount] = Reader(next: 0, isParked: false, wake: wake)
+            state.lastCount &+= 1
             return state.readerCount
         }
     }
@@ -139,8 +142,7 @@ final class SharedBody: Sendable {
             if offset < state.pieces.count {
                 let piece = state.pieces[offset: offset]
                 state.readers[reader]?.next = index &+ 1
-                let consumed = state.dropTaken()
-                return (.piece(piece), consumed, state.isFree)
+                return (.piece(piece), state.leave(index), state.isFree)
             }
             switch state.end {
             case .complete(let trailers): return (.complete(trailers: trailers), 0, false)
@@ -158,9 +160,8 @@ final class SharedBody: Sendable {
     /// The reader's client has all of it, or is gone.
     func remove(_ reader: Int) {
         let (consumed, isAbandoned, isFree) = state.withLock { state -> (Int, Bool, Bool) in
-            guard state.readers.removeValue(forKey: reader) != nil else { return (0, false, false) }
-            let consumed = state.readers.isEmpty ? 0 : state.dropTaken()
-            return (consumed, state.readers.isEmpty && state.end == nil, state.isFree)
+            guard let removed = state.readers.removeValue(forKey: reader) else { return (0, false, false) }
+            return (state.leave(removed.next), state.readers.isEmpty && state.end == nil, state.isFree)
         }
         if isFree { reservation.release() }
         if consumed > 0 { onConsumed(consumed) }
@@ -181,6 +182,15 @@ extension SharedBody.State {
         return wakes
     }
 
+    /// A reader has gone on from a piece, or away.
+    ///
+    /// - Returns: as ``dropTaken()``.
+    fileprivate mutating func leave(_ piece: Int) -> Int {
+        guard piece == first else { return 0 }
+        lastCount &-= 1
+        return lastCount == 0 ? dropTaken() : 0
+    }
+
     /// Drops the pieces that all readers have had, where the body is not retained.
     ///
     /// - Returns: how many of their bytes have not been acknowledged to the origin.
@@ -191,6 +201,7 @@ extension SharedBody.State {
             if first >= acknowledged { count &+= piece.readableBytes }
             first &+= 1
         }
+        lastCount = readers.values.reduce(0) { [first] in $0 &+ ($1.next == first ? 1 : 0) }
         return count
     }
 }

@@ -17,7 +17,7 @@ final class DatabaseExchange: Exchange {
     private var body: HeldBody
     private var isReading = false
     /// What has come of the body, where an origin gets it if there is no database; nil where none does.
-    private var early: [ByteBuffer]?
+    private var early: ByteBuffer?
     private var bodyHasEnded = false
     private var trailers: FieldSection?
     /// It is being looked whether the resource has the method, before the client is asked for the body.
@@ -68,7 +68,7 @@ final class DatabaseExchange: Exchange {
     /// Keeps what comes of the body, where an origin may get it, and has it come only as far as it is wanted here.
     private func keepEarly() {
         guard early == nil, request.hasBody, use.rule.options.missing == .forward, !originHasFailed else { return }
-        early = []
+        early = ByteBuffer()
         if !isReading { client?.setWantsBody(false) }
     }
 
@@ -140,7 +140,8 @@ final class DatabaseExchange: Exchange {
     }
 
     func receive(_ bytes: ByteBuffer) {
-        early?.append(bytes)
+        // Copied: what is small may be a part of something large.
+        early?.writeImmutableBuffer(bytes)
         guard isReading else { return }
         guard !body.append(bytes) else { return }
         isReading = false
@@ -264,7 +265,8 @@ final class DatabaseExchange: Exchange {
             client.flush()
         case .forward where !originHasFailed && use.uri.scheme != .other:
             self.client = nil
-            loop.forwardMissing(use, request, PassingBody(early ?? [], hasEnded: bodyHasEnded, trailers), client)
+            let body = PassingBody(early.map { [$0] } ?? [], hasEnded: bodyHasEnded, trailers)
+            loop.forwardMissing(use, request, body, client)
         case .error, .forward:
             let path = rule.root + "/" + String(decoding: asked.call.path, as: UTF8.self)
             refuse(.missing(path, rule: rule.position))

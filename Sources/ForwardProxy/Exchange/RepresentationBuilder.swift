@@ -12,7 +12,7 @@ struct RepresentationBuilder {
         case content
         /// The same; in a response with several ranges each part has it, and the response another (RFC 9110 §14.6).
         case type
-        /// The full response: a digest of its content is not that of a part (RFC 9530 §2).
+        /// The full response alone: a digest of its content is not that of a part (RFC 9530 §2).
         case digest
     }
 

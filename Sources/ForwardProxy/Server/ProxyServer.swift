@@ -123,6 +123,7 @@ public final class ProxyServer: Sendable {
         onEachLoop { $0.adopt(map, tunnelPolicy: policy) }
         core.databases.closeLeaving()
         core.keepFolders(of: map)
+        core.templates.keep(of: map)
         core.turns.keep(only: map.answerIdentities)
         core.sequences.reset()
         let named = NamedFiles(map)

@@ -35,6 +35,18 @@ final class TemplatePages: Sendable {
         }
     }
 
+    /// Lets go of the templates in folders that a map does not name; who uses one holds it.
+    func keep(of map: SubstitutionMap) {
+        let named = Set(map.roots.map { ByBytes($0) })
+        // They end behind the lock.
+        let unused = pages.withLock { pages in
+            let unused = pages.filter { !named.contains(ByBytes($0.key.root)) }
+            for key in unused.keys { pages[key] = nil }
+            return unused
+        }
+        withExtendedLifetime(unused) {}
+    }
+
     /// Pages that were rendered.
     var renderingCount: Int { renderings.load(ordering: .relaxed) }
 

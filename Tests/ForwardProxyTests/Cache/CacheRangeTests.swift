@@ -44,6 +44,24 @@ struct CacheRangeTests {
         #expect(stage.count == 1)
     }
 
+    @Test(
+        "a Content-Range that a complete response had is in no part of it",
+        arguments: [
+            (nil, ["bytes 0-9/10"]), ("bytes=2-3", ["bytes 2-3/10"]), ("bytes=50-", ["bytes */10"]),
+            ("bytes=0-1,5-6", []),
+        ] as [(String?, [String])])
+    func ofComplete(_ range: String?, _ expected: [String]) throws {
+        let stage = try CacheStage { _, _ in
+            response(
+                "200 OK", ["Cache-Control: max-age=60", "Content-Range: bytes 0-9/10"], body: CacheRangeTests.content)
+        }
+        _ = try stage.get()
+        let answer = try range.map { try stage.get("/", "Range: \($0)") } ?? stage.get()
+        let lines = answer.head.split(separator: "\r\n").filter { $0.hasPrefix("Content-Range: ") }
+        #expect(lines.map { String($0.dropFirst("Content-Range: ".count)) } == expected)
+        #expect(stage.count == 1)
+    }
+
     @Test("several ranges are answered with a multipart of just those bytes")
     func multipart() throws {
         let stage = try stage("ETag: \"v1\"", "Content-Type: text/plain")

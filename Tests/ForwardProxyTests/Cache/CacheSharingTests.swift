@@ -88,12 +88,17 @@ struct CacheSharingTests {
         #expect(stage.count == 4)
     }
 
-    @Test("One user's response, which may not be stored, leaves what is stored for all")
-    func personal() throws {
+    @Test(
+        "One user's response, which may not be stored, leaves what is stored for all",
+        arguments: [
+            "max-age=60", "private", "no-store", "private, max-age=60", "private, max-age=0, must-revalidate",
+            "no-cache, no-store, must-revalidate",
+        ])
+    func personal(_ directives: String) throws {
         let stage = try CacheStage { request, number in
             let isKnown = request.field("Authorization") != nil
             return response(
-                "200 OK", isKnown ? ["Cache-Control: max-age=60"] : ["Cache-Control: public, max-age=60"],
+                "200 OK", ["Cache-Control: \(isKnown ? directives : "public, max-age=60")"],
                 body: "\(number)")
         }
         #expect(try stage.get().body == "1")

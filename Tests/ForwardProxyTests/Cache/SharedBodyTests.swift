@@ -1,5 +1,7 @@
 import HTTPCaching
 import NIOCore
+import ProxyTestKit
+import Synchronization
 import Testing
 
 @testable import ForwardProxy
@@ -64,5 +66,47 @@ struct SharedBodyTests {
         if let reader { for _ in 0..<2 { _ = shared.next(reader) } }
         while other.add(1000) { taken += 1000 }
         #expect((most - taken).magnitude < 1000)
+    }
+
+    @Test("tells the origin of each byte once, when the slowest reader has had it", arguments: 0..<20 as Range<UInt64>)
+    func paces(seed: UInt64) {
+        let consumed = Mutex(0)
+        let shared = SharedBody(
+            StoreReservation(store), onConsumed: { count in consumed.withLock { $0 += count } }, onAbandoned: {})
+        var random = SeededGenerator(seed: seed)
+        var places: [Int: Int] = [:]
+        for _ in 0..<5 { if let reader = shared.addReader(wake: {}) { places[reader] = 0 } }
+        var (count, kept, slowest) = (0, 0, 0)
+        var isRetained = true
+        for _ in 0..<500 where !places.isEmpty {
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0 where isRetained:
+                _ = shared.stopRetaining()
+                (isRetained, kept) = (false, count)
+            case 1 where places.count > 1:
+                guard let reader = places.keys.sorted().randomElement(using: &random) else { continue }
+                places[reader] = nil
+                shared.remove(reader)
+            case 2:
+                let reader = shared.addReader(wake: {})
+                #expect((reader != nil) == (isRetained || slowest == 0))
+                if let reader { places[reader] = 0 }
+            case 3...8:
+                _ = shared.append(ByteBuffer(repeating: UInt8(truncatingIfNeeded: count), count: 1))
+                count += 1
+            default:
+                guard let reader = places.keys.sorted().randomElement(using: &random), let place = places[reader],
+                    place < count
+                else { continue }
+                guard case .piece(let piece) = shared.next(reader) else {
+                    Issue.record("reader \(reader) gets no piece \(place)")
+                    return
+                }
+                #expect(piece.getInteger(at: piece.readerIndex) == UInt8(truncatingIfNeeded: place))
+                places[reader] = place + 1
+            }
+            if !isRetained { slowest = max(slowest, places.values.min() ?? 0) }
+            #expect(consumed.withLock(\.self) == max(0, slowest - kept))
+        }
     }
 }

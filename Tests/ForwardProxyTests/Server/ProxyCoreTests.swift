@@ -1,4 +1,5 @@
 import Files
+import ProxyTestKit
 import Substitution
 import Testing
 
@@ -32,6 +33,21 @@ struct ProxyCoreTests {
         try proxy.write("root: two\nsubstitutions:\n  http://a.test/f: f.txt\n", to: "m.yaml")
         proxy.server.adopt(try #require(SubstitutionMap.load(files: ["\(proxy.folder)/m.yaml"]).map))
         #expect(proxy.server.core.files.statistics.entries == 0)
+        #expect(try proxy.exchange("GET", "http://a.test/f").body == "2")
+    }
+
+    @Test("has no template, nor its folder, of a map that another one has taken the place of")
+    func adoptedTemplate() throws {
+        let rules = "substitutions:\n  http://a.test/f: { template: f.txt }\n"
+        let proxy = try TestProxy("root: one\n\(rules)", files: ["one/f.txt": "1", "two/f.txt": "2"])
+        #expect(try proxy.exchange("GET", "http://a.test/f").body == "1")
+        weak var folder: FolderRoot?
+        folder = try proxy.server.core.folder(#require(proxy.server.map.roots.first))
+        #expect(folder != nil)
+        try proxy.write("root: two\n\(rules)", to: "m.yaml")
+        proxy.server.adopt(try #require(SubstitutionMap.load(files: ["\(proxy.folder)/m.yaml"]).map))
+        // The thread that has read the template, and the connection, let go of it in their own time.
+        #expect(Wait.holds { folder == nil })
         #expect(try proxy.exchange("GET", "http://a.test/f").body == "2")
     }
 }
