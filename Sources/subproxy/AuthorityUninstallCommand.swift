@@ -16,7 +16,10 @@ struct AuthorityUninstallCommand: ProgramCommand {
     @OptionGroup var authority: AuthorityOptions
     @OptionGroup var stores: TrustStoreOptions
 
-    @Flag(help: "Then remove the key and the certificate too; the next use makes another authority. Not with --stores.")
+    @Flag(
+        help:
+            "Then remove the key and the certificate too, once it is out of all stores; the next use makes another authority. Not with --stores."
+    )
     var delete = false
 
     func run(in process: ProcessContext) throws -> ExitStatus {

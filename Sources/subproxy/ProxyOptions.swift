@@ -132,7 +132,7 @@ struct ProxyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Ports that CONNECT and https URLs may name, beside those that the map names. (default: 443,8443)",
+            "Ports that CONNECT and https URLs may name, beside those that the map names. (default: 443,8443; with a command or --page of record, all)",
             valueName: "list"),
         transform: OptionValue.ports)
     var connectPorts: Set<UInt16>?
