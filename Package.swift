@@ -207,7 +207,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "subproxyTests",
-            dependencies: ["subproxy", "ProxyTestKit", "Substitution", "TLSTermination", nioCore, argumentParser],
+            dependencies: [
+                "subproxy", "HTTPSemantics", "ProxyTestKit", "Substitution", "TLSTermination", nioCore, argumentParser,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["subproxy", "ProxyTestKit"], exclude: ["Cases", "Scripts"],

@@ -83,6 +83,10 @@ final class SavedSite: Sendable {
                 body: "<title>Denied</title><iframe src=/denying></iframe><iframe loading=lazy src=/frame.html hidden>")
         case "/denying": Answer(fields: "X-Frame-Options: DENY\r\n", body: "<script>1</script>")
         case "/quirks": Answer(body: "<title>Quirks</title><p>no doctype")
+        case "/gate":
+            request.field("Cookie") == "in=1"
+                ? Answer(fields: "X-In: 1\r\n", body: "<title>In</title><p>in")
+                : Answer(status: "403 Forbidden", body: "<script>document.cookie = 'in=1'; location.reload()</script>")
         case "/fonts":
             Answer(
                 body: "<title>Fonts</title><img src=http://lh3.googleusercontent.com:"

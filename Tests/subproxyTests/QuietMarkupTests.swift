@@ -10,7 +10,7 @@ struct QuietMarkupTests {
         "has nothing that could run",
         arguments: [
             "<rect/></svg>", "<title>on and on, two = three &amp; \u{FC}</title></svg>", "<a href='#on'/></svg>",
-            "<description>d</description></svg>", "<g stroke-linejoin='x' icon='1'/>\r\n\t</svg>",
+            "<description>d &lt;&gt;&quot;&apos;</description></svg>", "<g stroke-linejoin='x' icon='1'/>\r\n\t</svg>",
         ])
     func quiet(rest: String) {
         #expect(QuietMarkup.isQuiet(Array((Self.drawing + rest).utf8)))
@@ -23,6 +23,7 @@ struct QuietMarkupTests {
             "<script/>", "<SCRIPT/>", "<s:script/>", "<a href='JavaScript:x()'/>", "<a href='java&#115;cript:x()'/>",
             "<g onload='x()'/>", "<g\n\tonLoad\n = 'x()'/>", "<h:iframe xmlns:h='http://www.w3.org/1999/xhtml'/>",
             "<?xml-stylesheet type='text/xsl' href='x'?>", "<!ENTITY x 'y'>", "<!ATTLIST svg onload CDATA 'x()'>",
+            "<h:iframe xmlns:h='http://www.w3.org/1999&sol;xhtml' srcdoc='&lt;p>'/>",
             "<scr\u{1B}(Bipt/>", "<\u{0}s\u{0}c\u{0}r\u{0}i\u{0}p\u{0}t",
         ])
     func active(part: String) {

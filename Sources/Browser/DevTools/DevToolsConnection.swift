@@ -9,6 +9,9 @@ final class DevToolsConnection {
     /// What stands behind a command's name where its answer does not come in time.
     static let noAnswer = " has no answer"
 
+    /// How many messages are taken once the time is over.
+    private static let mostLate = 1000
+
     private let pipe: MessagePipe
     private var lastID = 0
     private var failure: BrowserFailure?
@@ -48,6 +51,7 @@ final class DevToolsConnection {
     ) throws(BrowserFailure) -> JSONValue? {
         let id = try write(method, parameters, session, until: deadline)
         let beginning = Array(#"{"id":\#(id),"result":"#.utf8)
+        var lateCount = 0
         while let bytes = try nextBytes(until: deadline) {
             if let text, bytes.starts(with: beginning), !DevToolsConnection.contains(bytes, text) { return nil }
             switch try message(bytes) {
@@ -57,6 +61,9 @@ final class DevToolsConnection {
             case .event(let event): onEvent(event)
             }
             if let session, !isAlive(session) { throw BrowserFailure(.misunderstood, "\(method): the page has gone") }
+            // What had come in time is taken; but a page may go on with events for ever.
+            if deadline.isOver { lateCount += 1 }
+            if lateCount > DevToolsConnection.mostLate { break }
         }
         throw BrowserFailure(.timedOut, method + DevToolsConnection.noAnswer)
     }

@@ -42,7 +42,9 @@ extension BrowserPage {
         page.title = frozen.title
         page.mediaType = frozen.mediaType
         if let markup = frozen.markup {
-            let document = FrozenPage.Document(url: main.url, markup: markup, mediaType: frozen.mediaType)
+            let document = FrozenPage.Document(
+                url: main.url, markup: markup, mediaType: frozen.mediaType,
+                status: network.documents[main.loader]?.status)
             page.documents.insert(document, at: 0)
         } else {
             page.documents = []
@@ -178,7 +180,10 @@ extension BrowserPage {
         _ child: FrameTree.Frame, _ frozen: Frozen, in frame: FrameTree.Frame, _ script: IsolatedScript,
         _ page: inout FrozenPage, until deadline: Deadline
     ) throws(BrowserFailure) {
-        guard let content = FrameContent(child.url, frozen.markup, frozen.mediaType, page: url, known: page.documents)
+        guard
+            let content = FrameContent(
+                child.url, frozen.markup, frozen.mediaType, status: network.documents[child.loader]?.status, page: url,
+                known: page.documents)
         else { return }
         let limit = Deadline(milliseconds: options.frameTime).orEarlier(deadline)
         let owner = try connection.call(
@@ -225,11 +230,12 @@ enum FrameContent: Equatable {
 
     /// - Parameters:
     ///   - markup: nil for what is no document.
+    ///   - status: that of the response that it was made from.
     ///   - page: the URL of the page's document.
     ///   - known: documents of other frames.
     /// - Returns: nil for what could not be loaded.
     init?(
-        _ url: String, _ markup: [UInt8]?, _ mediaType: String = "text/html", page: String,
+        _ url: String, _ markup: [UInt8]?, _ mediaType: String = "text/html", status: Int? = nil, page: String,
         known: [FrozenPage.Document]
     ) {
         if url.hasPrefix("http:") || url.hasPrefix("https:") {
@@ -241,7 +247,7 @@ enum FrameContent: Equatable {
             if url == page || same.map({ $0.markup != markup }) == true {
                 self = .markup(markup)
             } else {
-                let document = FrozenPage.Document(url: url, markup: markup, mediaType: mediaType)
+                let document = FrozenPage.Document(url: url, markup: markup, mediaType: mediaType, status: status)
                 self = .url(same == nil ? document : nil)
             }
         } else if url.hasPrefix(FrameTree.Frame.errors) {

@@ -8,6 +8,8 @@ public struct FrozenPage: Sendable, Hashable {
         public var markup: [UInt8]
         /// `text/html`, `application/xhtml+xml`, `image/svg+xml`, or another one of XML.
         public var mediaType = "text/html"
+        /// The status of the response that it was made from; nil where it is not known.
+        public var status: Int?
     }
 
     /// The page's document first, then those of frames. None where the page is not HTML or XML.

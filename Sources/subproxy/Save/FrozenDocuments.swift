@@ -46,7 +46,9 @@ struct FrozenDocuments {
     }
 
     private func exchange(_ document: FrozenPage.Document, isPage: Bool) -> RecordedExchange {
-        var exchange = original(Array(document.url.utf8)) ?? (isPage ? original(url) : nil) ?? RecordedExchange()
+        var exchange =
+            original(Array(document.url.utf8), document) ?? (isPage ? original(url, document) : nil)
+            ?? RecordedExchange()
         exchange.method = "GET"
         exchange.url = Array(document.url.utf8)
         exchange.requestBody = nil
@@ -78,8 +80,7 @@ struct FrozenDocuments {
 
     private func isQuiet(_ index: Int, _ type: String) -> Bool {
         guard let exchange = try? recorded.exchange(index), exchange.value("refresh") == nil,
-            exchange.value("content-type")?.map(\.asciiLowercased).starts(with: type.utf8) == true,
-            let source = try? source(index)
+            isOfType(index, type), let source = try? source(index)
         else { return false }
         return QuietMarkup.isQuiet(source)
     }
@@ -92,9 +93,18 @@ struct FrozenDocuments {
         return try stream.readAll(limit: recorded.limits.body)
     }
 
-    /// The response that was recorded of a GET of a URL.
-    private func original(_ url: [UInt8]) -> RecordedExchange? {
-        indices(url).first { !(300..<400).contains(recorded.table[$0].status) }.flatMap { try? recorded.exchange($0) }
+    /// The response that was recorded of a GET of a URL: of a page that was loaded again, or that has asked for its URL
+    /// itself, the last one with the status and the type of the document.
+    private func original(_ url: [UInt8], _ document: FrozenPage.Document) -> RecordedExchange? {
+        let found = indices(url).filter { !(300..<400).contains(recorded.table[$0].status) }
+        let same = found.filter { recorded.table[$0].status == document.status }
+        let index = same.last { isOfType($0, document.mediaType) } ?? same.last ?? found.first
+        return index.flatMap { try? recorded.exchange($0) }
+    }
+
+    private func isOfType(_ index: Int, _ type: String) -> Bool {
+        guard let exchange = try? recorded.exchange(index) else { return false }
+        return exchange.value("content-type")?.map(\.asciiLowercased).starts(with: type.utf8) == true
     }
 
     /// The responses that were recorded of a GET of a URL.

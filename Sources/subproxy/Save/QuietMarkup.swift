@@ -12,7 +12,8 @@ enum QuietMarkup {
         let text = bytes.map(\.asciiLowercased)
         // In some encodings letters have zero bytes or controls between them.
         guard !text.contains(where: { $0 < 0x20 && !isBlank($0) }) else { return false }
-        return !hasHandler(text) && !words.contains { word in word.withUTF8Buffer { text.firstRange(of: $0) != nil } }
+        guard !hasHandler(text), !hasOtherEntity(text) else { return false }
+        return !words.contains { word in word.withUTF8Buffer { text.firstRange(of: $0) != nil } }
     }
 
     /// Whether there may be an attribute whose name begins with `on`.
@@ -24,6 +25,17 @@ enum QuietMarkup {
             if end.first == UInt8(ascii: "=") { return true }
         }
         return false
+    }
+
+    /// Whether a reference is to another entity than XML's own: what says that it is XHTML has all of HTML's, and with
+    /// them anything can be written in another way.
+    private static func hasOtherEntity(_ text: [UInt8]) -> Bool {
+        let own: [StaticString] = ["amp;", "lt;", "gt;", "quot;", "apos;"]
+        return text.indices.contains { index in
+            guard text[index] == UInt8(ascii: "&") else { return false }
+            let rest = text[(index + 1)...]
+            return !own.contains { word in word.withUTF8Buffer { rest.starts(with: $0) } }
+        }
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }

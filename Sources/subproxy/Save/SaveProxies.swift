@@ -64,7 +64,7 @@ final class SaveProxies {
             let logs = try ["/log", "/mapped-log"].map { try LogSink(.file(path + $0)) }
             self.logs = logs
             var configuration = SaveProxies.configuration(options, authority: path + "/ca")
-            configuration.allowsPrivateForLocal = SaveProxies.leadsNear(url, options, configuration)
+            SaveProxies.allowNear(url, options, &configuration)
             var recording = configuration
             if let maps {
                 let origins = try ProxyServer(
@@ -129,35 +129,17 @@ final class SaveProxies {
         server.addresses.first?.port.map { "127.0.0.1:\($0)" }
     }
 
-    /// Whether the page's host has an address that not everybody reaches. Looks its name up.
+    /// Allows addresses that not everybody reaches where all of the page's host are such ones, and has it asked at
+    /// these: its name may have others a moment later.
     ///
     /// A parent proxy is asked by name, and judges addresses itself: none of this program's own connections is for it.
-    private static func leadsNear(
-        _ url: String, _ options: OriginOptions, _ configuration: ProxyConfiguration
-    ) -> Bool {
-        guard let uri = try? TargetURI(String(url.prefix { $0 != "#" })), !configuration.asksParent(for: uri.host)
-        else { return false }
-        let host = uri.host.drop { $0 == "[" }.prefix { $0 != "]" }
-        for entry in options.resolve {
-            let parts = entry.split(separator: ":", maxSplits: 2).map(String.init)
-            guard parts.count == 3, parts[0] == host, parts[1] == "\(uri.port)" else { continue }
-            return parts[2].split(separator: ",").contains { text in
-                let address = text.drop { $0 == "[" }.prefix { $0 != "]" }
-                let socket = try? SocketAddress(ipAddress: String(address), port: 0)
-                return socket?.withSockAddr { pointer, _ in AddressPolicy.isNear(pointer) } ?? false
-            }
-        }
-        var hints = addrinfo()
-        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
-        var first: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(String(host), nil, &hints, &first) == 0 else { return false }
-        defer { freeaddrinfo(first) }
-        var next = first
-        while let entry = next {
-            if let address = entry.pointee.ai_addr, AddressPolicy.isNear(address) { return true }
-            next = entry.pointee.ai_next
-        }
-        return false
+    private static func allowNear(_ url: String, _ options: OriginOptions, _ configuration: inout ProxyConfiguration) {
+        configuration.allowsPrivateForLocal = false
+        guard let uri = try? TargetURI(String(url.prefix { $0 != "#" })), !configuration.asksParent(for: uri.host),
+            let near = NearHost(uri, resolve: options.resolve)
+        else { return }
+        configuration.allowsPrivateForLocal = true
+        if let entry = near.entry { configuration.resolve.append(entry) }
     }
 
     // MARK: The browser

@@ -67,8 +67,14 @@ struct SavedEntries: Sendable {
             }
             return
         }
+        // The first response to a GET of each URL.
+        var firsts: [[UInt8]: Int] = [:]
+        for index in 0..<table.count where table[index].isUsable && table[index].method == "GET" {
+            let url = Array(table[index].url)
+            if firsts[url] == nil { firsts[url] = index }
+        }
         for index in kept.sorted() where SavedEntries.isRedirect(index, recorded) {
-            guard let end = end(of: index, recorded) else { continue }
+            guard let end = end(of: index, recorded, firsts) else { continue }
             followed.append(Followed(url: Array(table[index].url), index: end))
         }
     }
@@ -128,16 +134,12 @@ struct SavedEntries: Sendable {
     }
 
     /// The entry that a redirect leads to in the end.
-    private func end(of index: Int, _ recorded: Archive) -> Int? {
+    private func end(of index: Int, _ recorded: Archive, _ firsts: [[UInt8]: Int]) -> Int? {
         var index = index
         for _ in 0..<20 {
             guard (300..<400).contains(recorded.table[index].status) else { return index }
-            guard let url = SavedEntries.target(of: index, recorded) else { return nil }
-            let next = (0..<recorded.table.count).first { candidate in
-                let entry = recorded.table[candidate]
-                return entry.isUsable && entry.method == "GET" && entry.url.elementsEqual(url)
-            }
-            guard let next, next != index else { return nil }
+            guard let url = SavedEntries.target(of: index, recorded), let next = firsts[url], next != index
+            else { return nil }
             index = next
         }
         return nil
