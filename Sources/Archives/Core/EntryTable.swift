@@ -198,7 +198,14 @@ public struct EntryTable: Sendable {
     /// What is behind `FILE` in an entry's position: `#17`, `:data.warc.gz#12` in a WACZ, `:LINE` in a recording.
     public func number(_ index: Int) -> String {
         if isNumberedByLine { return ":\(records[index].place.extra)" }
-        guard let member = members.last(where: { $0.first <= index }) else { return "#\(index + 1)" }
+        // The last one that begins there or before: they begin in their order.
+        var (low, high) = (0, members.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if members[middle].first <= index { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0 else { return "#\(index + 1)" }
+        let member = members[low - 1]
         return ":\(member.name)#\(index - member.first + 1)"
     }
 

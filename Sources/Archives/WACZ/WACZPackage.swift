@@ -26,7 +26,11 @@ enum WACZPackage {
             return
         }
         do throws(JSONError) {
-            for resource in try resources(list) { verify(resource, zip, place, warn) }
+            // Each file once, however often it is named.
+            var seen: Set<[UInt8]> = []
+            for resource in try resources(list) where seen.insert(resource.path).inserted {
+                verify(resource, zip, place, warn)
+            }
         } catch {
             warn(.warning("datapackage.json: \(error.message)", at: place))
         }

@@ -3,6 +3,9 @@ enum WACZPages {
     static let mostPages = 100_000
     /// The most bytes of a line.
     private static let mostLineBytes = 1 << 20
+    /// The most bytes, and lines, that are read: a zip may have thousands of them in a few bytes.
+    private static let mostBytes = 256 << 20
+    private static let mostLines = 1_000_000
 
     static func read(_ zip: ZipDirectory, into contents: inout ArchiveContents) {
         guard let index = zip.find("pages/pages.jsonl".utf8) else { return }
@@ -12,15 +15,21 @@ enum WACZPages {
             var stream = try zip.open(index)
             var part: [UInt8] = []
             var hasMore = true
+            var (bytes, lines) = (0, 0)
             while hasMore, contents.pages.count < mostPages {
                 part.removeAll(keepingCapacity: true)
                 hasMore = try stream.read(65_536, into: &part)
+                bytes += part.count
+                guard bytes <= mostBytes, lines <= mostLines else {
+                    throw .error("more than 256 MiB, or 1,000,000 lines, of it are not read", at: place)
+                }
                 for byte in part {
                     guard byte == 0x0A else {
                         if line.count <= mostLineBytes { line.append(byte) }
                         continue
                     }
                     add(line, place, &contents)
+                    lines += 1
                     line.removeAll(keepingCapacity: true)
                 }
             }

@@ -279,5 +279,15 @@ struct WACZReaderTests {
         #expect(
             try verified(list(digest, 1).replacing("readme", with: "none")).first?.contains("not in the zip") == true)
         #expect(try verified("{").count == 1)
+        let twice = list(digest, 2).replacing(#"s":[{"#, with: #"s":[{"path":"archive/readme.txt","bytes":2},{"#)
+        #expect(try verified(twice).count == 1)
+    }
+
+    @Test("has a list of pages that is read as far as a list goes")
+    func longPages() throws {
+        var zip = try sample()
+        zip.add("pages/pages.jsonl", [UInt8](repeating: 0x0A, count: 1_100_000))
+        let warnings = try ReadArchive(zip.bytes, name: "site.wacz").archive.warnings.map(\.message)
+        #expect(warnings == ["pages/pages.jsonl: more than 256 MiB, or 1,000,000 lines, of it are not read"])
     }
 }
