@@ -21,10 +21,12 @@ struct ArchiveAsking {
     let client: TurnClient
     /// The map that the candidates are of.
     let map: SubstitutionMap
-    /// Whether the answer goes without the Access-Control fields that were recorded.
-    let isCrossOrigin: Bool
     /// Asks the origin where no archive has an entry; nil where the map says who is next.
     let askOrigin: (() -> (any Exchange)?)?
+    /// The first archive whose candidates were none: it says what a miss gets.
+    var missed: MapArchive?
+    /// Whether there were candidates with another body.
+    var hasOtherBody = false
 
     init(
         _ request: Request, _ asked: AskedRequest, _ candidates: ArchiveCandidates, _ client: any ExchangeClient,
@@ -36,9 +38,10 @@ struct ArchiveAsking {
         self.candidates = candidates
         self.client = TurnClient(request, client)
         map = client.loop.map
-        isCrossOrigin =
-            candidates.archive.options.cors == .auto && request.head.fields.contains(.origin)
     }
+
+    /// Whether the answer goes without the Access-Control fields that were recorded.
+    var isCrossOrigin: Bool { archive.options.cors == .auto && request.head.fields.contains(.origin) }
 
     var archive: MapArchive { candidates.archive }
 

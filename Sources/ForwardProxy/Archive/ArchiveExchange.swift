@@ -26,10 +26,6 @@ final class ArchiveExchange: Exchange {
     private var origin: ForwardPlan?
     /// How the origin has failed that was asked first: it is not asked again.
     private var failure: ProxyError?
-    /// The first archive whose candidates were none: it says what a miss gets.
-    private var missed: MapArchive?
-    /// Whether there were candidates with another body.
-    private var hasOtherBody = false
     /// Where it waits for how long a body is; nil where it doesn't.
     private var counting: BodyCounting.Place?
 
@@ -163,7 +159,7 @@ final class ArchiveExchange: Exchange {
     private func take(_ choice: EntryChoosing.Choice) {
         asking.candidates = choice.candidates
         guard !choice.chosen.isEmpty else {
-            if !choice.candidates.areParts { hasOtherBody = true }
+            if !choice.candidates.areParts { asking.hasOtherBody = true }
             return later { $0.lookOn() }
         }
         guard asking.archive.settings.isSequence else { return load(choice.steady) }
@@ -174,24 +170,30 @@ final class ArchiveExchange: Exchange {
     /// No entry of the archive answers, mostly since none has an equal body: the next archive may have one.
     private func lookOn() {
         guard let client else { return }
-        let missed = missed ?? asking.archive
-        self.missed = missed
+        let missed = asking.missed ?? asking.archive
+        asking.missed = missed
         let finding = asking.map.findArchived(
             asking.asked.uri, method: asking.asked.method, hasBody: request.hasBody,
             hasRange: request.head.fields.contains(.range), from: asking.candidates.place + 1)
         if case .found(let candidates) = finding {
             asking.candidates = candidates
-            return choose()
+            guard failure == nil,
+                case .originFirst = loop.decider.answering(
+                    asking.asked, candidates.archive.options, RequestCacheControl(request.head.fields))
+            else { return choose() }
+            let position = candidates.archive.position(candidates.entries.first ?? 0)
+            loop.noteRule(position, on: client)
+            return forward(ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position))
         }
         let passing = passing
-        let (loop, asking, request, failure, hasOtherBody) = (loop, asking, request, failure, hasOtherBody)
+        let (loop, asking, request, failure) = (loop, asking, request, failure)
         self.client = nil
         client.resume(request, passing) {
             let rule = loop.ruleBehindArchives(request, asking.asked).map { loop.map.rule($0.id) }
             // What a rule has an answer for is no miss.
             if asking.askOrigin != nil || rule?.forwards ?? true,
                 case .begun(let exchange) = loop.missed(
-                    asking.asked, missed, hasCandidates: hasOtherBody, request, client)
+                    asking.asked, missed, hasCandidates: asking.hasOtherBody, request, client)
             {
                 return exchange
             }

@@ -21,6 +21,43 @@ struct AskedBodyTests {
         "{\"log\":{\"version\":\"1.2\",\"entries\":[\(entries.joined(separator: ",\n"))]}}"
     }
 
+    @Test("Where the first archive has other bodies of a URL, the options of the next one count")
+    func nextOptions() throws {
+        let field = #"{"name":"Access-Control-Allow-Origin","value":"http://r.test"}"#
+        let files = [
+            "a.har": Self.har(Self.entry("http://a.test/p", "one", method: "POST", sent: "x")),
+            "b.har": Self.har(Self.entry("http://a.test/p", "two", method: "POST", sent: "y"))
+                .replacing(#""redirectURL":"","headers":["#, with: #""redirectURL":"","headers":["# + field),
+        ]
+        for (maps, values) in [
+            ("[{ file: a.har, cors: off }, b.har]", ["http://o.test"]),
+            ("[a.har, { file: b.har, cors: off }]", ["http://r.test"]),
+        ] {
+            let proxy = try TestProxy("archives: \(maps)\n", files: files)
+            let answer = try proxy.exchange("POST", "http://a.test/p", fields: ["Origin: http://o.test"], body: "y")
+            #expect(answer.body == "two")
+            let lines = answer.head.split(separator: "\r\n").filter { $0.hasPrefix("Access-Control-Allow-Origin: ") }
+            #expect(lines.map { String($0.split(separator: " ")[1]) } == values, "\(answer.head)")
+        }
+    }
+
+    @Test("Where the next archive is for an origin that fails, the origin is asked before it")
+    func nextAtOrigin() throws {
+        let origin = try ScriptedOrigin.echoing()
+        let url = "http://127.0.0.1:\(origin.port)/p"
+        let proxy = try TestProxy(
+            "archives: [{ file: a.har, missing: 404 }, { file: b.har, when: origin-fails }]\n",
+            files: [
+                "a.har": Self.har(Self.entry(url, "one", method: "POST", sent: "x")),
+                "b.har": Self.har(Self.entry(url, "two", method: "POST", sent: "y")),
+            ])
+        #expect(try proxy.exchange("POST", url, body: "y").body == "y")
+        #expect(try proxy.exchange("POST", url, body: "x").body == "one")
+        origin.stop()
+        #expect(try proxy.exchange("POST", url, body: "y").body == "two")
+        #expect(try proxy.exchange("POST", url, body: "z").status == 404)
+    }
+
     @Test("The request's body is asked for where entries are told apart by it, and only there")
     func continued() throws {
         let one = Self.entry("http://a.test/one", "one", method: "POST")
