@@ -49,7 +49,8 @@ struct Column: Sendable, Hashable {
                 || (0x41...0x5A).contains(byte & 0xDF)
         }
         let isBare = isWord && !(0x30...0x39).contains(first) && !keywords.contains(text.asciiUppercased)
-        return isBare ? text.quotedText : "(\(text))"
+        // It may end with a comment, to the end of its line.
+        return isBare ? text.quotedText : "(\(text)\n)"
     }
 }
 

@@ -10,7 +10,11 @@ public struct StatementText: Sendable, Equatable {
     public private(set) var problem: String?
 
     public init(_ sql: String) {
-        var words: [String] = []
+        var first: String?
+        /// The verb behind the tables that stand before a statement, which WITH names: behind their brackets, since a
+        /// table may have a verb for its name.
+        var main: String?
+        var isBehindBracket = false
         var depth = 0
         var hasEnded = false
         var scanner = StatementScanner(sql)
@@ -19,11 +23,15 @@ public struct StatementText: Sendable, Equatable {
                 problem = "'sql' is one statement; another begins after ';'"
                 return
             }
+            defer { isBehindBracket = token == .closing }
             switch token {
             case .end: hasEnded = true
             case .opening: depth += 1
             case .closing: depth -= 1
-            case .word(let word): if depth == 0 { words.append(word.asciiUppercased) }
+            case .word(let word):
+                guard depth == 0, first == nil || main == nil && isBehindBracket else { continue }
+                let word = word.asciiUppercased
+                if first == nil { first = word } else if StatementText.verbs.contains(word) { main = word }
             case .parameter("?"):
                 problem =
                     "'?' has no name; write $1 for a capture, :name for a parameter of the query, @name for a member of the body"
@@ -35,11 +43,11 @@ public struct StatementText: Sendable, Equatable {
             case .quoted, .symbol: break
             }
         }
-        guard let first = words.first else {
+        guard let first else {
             problem = "'sql' has no statement"
             return
         }
-        let verb = first == "WITH" ? words.first { StatementText.verbs.contains($0) } ?? first : first
+        let verb = first == "WITH" ? main ?? first : first
         guard StatementText.verbs.contains(verb) else {
             problem = "'sql' is SELECT, INSERT, UPDATE or DELETE, not \(verb)"
             return

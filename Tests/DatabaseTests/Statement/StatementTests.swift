@@ -42,6 +42,8 @@ import Testing
             "$1 :name @m"
         ),
         ("WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a", true, ""), ("with a as (delete) select 1", false, ""),
+        ("WITH replace(n) AS NOT MATERIALIZED (SELECT 1), \"b\" AS (SELECT 2) SELECT n FROM replace", false, ""),
+        ("WITH RECURSIVE a(n) AS (SELECT 1) /* ) */ DELETE FROM t WHERE id IN (SELECT n FROM a)", true, ""),
         ("REPLACE INTO t VALUES ($id)", true, "$id"),
     ])
     func `A statement's kind and parameters are told without a database`(sql: String, isWrite: Bool, names: String) {

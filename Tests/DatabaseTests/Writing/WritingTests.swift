@@ -70,6 +70,17 @@ import Testing
         #expect(stage.send(.put, "t/2", #"{"id":3}"#).status == 400)
     }
 
+    @Test func `A default may end with a comment`() throws {
+        let stage = try Stage(
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, p INT DEFAULT (0 -- none
+            ), q INT DEFAULT (1
+              + 2)); INSERT INTO t VALUES(1,'x',9,9);
+            """)
+        let answer = stage.send(.put, "t/1", #"{"a":"y"}"#)
+        #expect(answer.status == 200 && answer.body == #"{"id":1,"a":"y","p":0,"q":3}"#, "\(answer.body)")
+    }
+
     @Test func `DELETE answers with the row that was`() {
         let answer = stage.send(.delete, "reviews/3")
         #expect(answer.status == 200 && answer.body == #"{"id":3,"product":3,"text":"fine","stars":3}"#)

@@ -179,6 +179,27 @@ struct IncludeTests {
             ])
     }
 
+    @Test("seeds of a database are the same where they are the same files")
+    func seedPlaces() {
+        func found(_ seed: String) -> [String] {
+            loadFiles([
+                "substitutions.yaml": """
+                root: a
+                include: [b.yaml]
+                substitutions:
+                  http://h/a/: { sqlite: b/s.db, writes: memory, seed: \(seed) }
+                """,
+                "b.yaml": """
+                root: a/b
+                substitutions:
+                  http://h/b/: { sqlite: s.db, writes: memory, seed: s.sql }
+                """,
+            ]).diagnostics.map(\.diagnostic.headline).filter { $0.contains("error") }
+        }
+        #expect(found("b/s.sql") == [])
+        #expect(found("s.sql") == ["b.yaml:3:3: error: s.db has other seeds in substitutions.yaml:4"])
+    }
+
     @Test("an include loop is an error with its chain")
     func loop() {
         let result = loadFiles([

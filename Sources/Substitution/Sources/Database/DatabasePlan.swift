@@ -79,6 +79,7 @@ extension MapStorage {
 struct DatabaseConflicts {
     private struct Use {
         var writes: String
+        /// With the folders that they are in.
         var seeds: [String]
         /// The rules that say so.
         var writesRule: RuleRecord
@@ -102,6 +103,7 @@ struct DatabaseConflicts {
             let file = storage.files[Int(record.file)]
             let place = ByBytes(file.place + "/" + name)
             let writes = settings.rule.writes.rawValue
+            let seeds = settings.seeds.map { file.place + "/" + $0 }
             let span = keys.last { Int($0.record) <= index }?.span
             let methods = storage.options[Int(record.options)].methods
             if settings.rule.statement?.isWrite == true,
@@ -115,7 +117,7 @@ struct DatabaseConflicts {
                 found.error("'writes' is off, and this statement writes", at: span ?? TextSpan(at: .start))
             }
             guard var other = uses[place] else {
-                uses[place] = Use(writes: writes, seeds: settings.seeds, writesRule: record, seedsRule: record)
+                uses[place] = Use(writes: writes, seeds: seeds, writesRule: record, seedsRule: record)
                 continue
             }
             func position(_ rule: RuleRecord) -> String {
@@ -126,12 +128,12 @@ struct DatabaseConflicts {
                     "\(name) has 'writes: \(other.writes)' in \(position(other.writesRule))",
                     at: span ?? TextSpan(at: .start))
             }
-            if !settings.seeds.isEmpty, !other.seeds.isEmpty, !settings.seeds.hasBytes(of: other.seeds) {
+            if !seeds.isEmpty, !other.seeds.isEmpty, !seeds.hasBytes(of: other.seeds) {
                 found.error(
                     "\(name) has other seeds in \(position(other.seedsRule))", at: span ?? TextSpan(at: .start))
             }
             if other.writes == "off" { (other.writes, other.writesRule) = (writes, record) }
-            if other.seeds.isEmpty { (other.seeds, other.seedsRule) = (settings.seeds, record) }
+            if other.seeds.isEmpty { (other.seeds, other.seedsRule) = (seeds, record) }
             uses[place] = other
         }
     }
