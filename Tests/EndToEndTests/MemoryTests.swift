@@ -142,7 +142,7 @@ extension EndToEnd {
                 "mapped.test",
                 "/file",
             ])
-            try Wait.until { clients.output.contains("ready") || clients.hasEnded }
+            try Wait.until { clients.output.contains("ready\n") || clients.hasEnded }
             #expect(clients.output == "ready\n", "\(clients.error)")
             // Where a rate says when more is sent, too.
             for _ in 0..<10 {

@@ -13,6 +13,12 @@ extension EndToEnd {
             #expect(command.status == 0, "\(command.error)")
         }
 
+        /// Gives this machine an address, and waits until it has it: of IPv6 the kernel makes the route a moment later.
+        private static func add(_ address: String) throws {
+            try ip("address add \(address)/\(address.contains(":") ? 128 : 32) dev lo")
+            try Wait.until { try ChildProcess.run(["ip", "route", "get", address]).output.hasPrefix("local ") }
+        }
+
         /// What a client on another machine gets, by its status.
         private static func askFromAfar(_ url: String, _ more: [String] = []) throws -> String {
             try ChildProcess.run(
@@ -37,8 +43,9 @@ extension EndToEnd {
                     let url = "http://\(Self.host(address)):\(origin.port)/"
                     // Somebody else's, to whom there is no way from here.
                     #expect(try Self.askFromAfar(url) == "502000")
-                    try Self.ip("address add \(address)/\(address.contains(":") ? 128 : 32) dev lo")
-                    #expect(try Self.askFromAfar(url) == "403000")
+                    try Self.add(address)
+                    let answer = try Self.askFromAfar(url)
+                    #expect(answer == "403000")
                     #expect(try Self.askFromAfar(url, ["--proxytunnel"]) == "000403")
                 }
                 #expect(origin.connectionCount == 0)
@@ -63,7 +70,7 @@ extension EndToEnd {
                 let origin = try ScriptedOrigin(isOnAllAddresses: true, body: "found")
                 let remote = ["--listen", "10.77.1.1:3128", "--allow-remote", "--allow-private-origins"]
                 for address in ["168.63.129.16", "169.254.169.254"] {
-                    try Self.ip("address add \(address)/32 dev lo")
+                    try Self.add(address)
                     let url = "http://\(address):\(origin.port)/"
                     do {
                         let served = try ServedMap(options: remote)
@@ -84,7 +91,7 @@ extension EndToEnd {
             let stage = try ServedMap(wrapper: NetworkNamespace.twoAddresses)
             try NetworkNamespace.inside(stage.binary.process) {
                 let served = try ServedMap(options: ["--listen", "0.0.0.0:3128", "--allow-remote"])
-                try Self.ip("address add 203.0.113.7/32 dev lo")
+                try Self.add("203.0.113.7")
                 let name = try ServedMap(
                     options: [
                         "--listen", "0.0.0.0:3129", "--allow-remote", "--resolve", "name.test:3129:203.0.113.7",
