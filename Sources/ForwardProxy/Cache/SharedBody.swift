@@ -36,8 +36,8 @@ final class SharedBody: Sendable {
         var end: End?
         var readers: [Int: Reader] = [:]
         var readerCount = 0
-        /// How many readers are at the first piece: only when the last of them goes on, something can be dropped.
-        var lastCount = 0
+        /// How many readers have not had the first piece: when the last of them goes on, it can be dropped.
+        var firstReaders = 0
     }
 
     private let state = Mutex(State())
@@ -130,7 +130,7 @@ final class SharedBody: Sendable {
             if case .failed? = state.end { return nil }
             state.readerCount &+= 1
             state.readers[state.readerCount] = Reader(next: 0, isParked: false, wake: wake)
-            state.lastCount &+= 1
+            state.firstReaders &+= 1
             return state.readerCount
         }
     }
@@ -187,8 +187,8 @@ extension SharedBody.State {
     /// - Returns: as ``dropTaken()``.
     fileprivate mutating func leave(_ piece: Int) -> Int {
         guard piece == first else { return 0 }
-        lastCount &-= 1
-        return lastCount == 0 ? dropTaken() : 0
+        firstReaders &-= 1
+        return firstReaders == 0 ? dropTaken() : 0
     }
 
     /// Drops the pieces that all readers have had, where the body is not retained.
@@ -201,7 +201,7 @@ extension SharedBody.State {
             if first >= acknowledged { count &+= piece.readableBytes }
             first &+= 1
         }
-        lastCount = readers.values.reduce(0) { [first] in $0 &+ ($1.next == first ? 1 : 0) }
+        firstReaders = readers.values.reduce(0) { [first] in $0 &+ ($1.next == first ? 1 : 0) }
         return count
     }
 }

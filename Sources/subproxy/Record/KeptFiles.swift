@@ -61,15 +61,7 @@ struct KeptFiles {
     }
 
     private static func mentions(in text: [UInt8]) -> [ArraySlice<UInt8>] {
-        let start = Array("files/".utf8)
-        var found: [ArraySlice<UInt8>] = []
-        var rest = text[...]
-        while let index = rest.firstIndex(of: start[0]) {
-            rest = rest[index...]
-            if rest.starts(with: start) { found.append(rest) }
-            rest = rest.dropFirst()
-        }
-        return found
+        text.ranges(of: Array("files/".utf8)).map { text[$0.lowerBound...] }
     }
 
     /// Whether the rules' texts have the name of a file, or that of a folder that it is in, which ends there.
