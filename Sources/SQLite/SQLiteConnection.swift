@@ -21,7 +21,8 @@ public final class SQLiteConnection {
     public var authorizer: ((SQLiteAction) -> Bool)? {
         didSet { installAuthorizer() }
     }
-    /// Asked each ``progressInterval`` steps of the virtual machine whether the statement goes on.
+    /// Asked each ``progressInterval`` steps of the virtual machine whether the statement goes on, and while one is
+    /// prepared as often as there is an ``authorizer`` to ask. A statement that doesn't fails with SQLITE_INTERRUPT.
     public var goesOn: (() -> Bool)? {
         didSet { installProgress() }
     }
@@ -34,6 +35,11 @@ public final class SQLiteConnection {
     public var onRowChange: ((_ table: String, _ rowid: Int64) -> Void)? {
         didSet { installUpdateHook() }
     }
+
+    /// Whether ``goesOn`` has ended the statement that runs or is prepared, whatever SQLite makes of that.
+    private var isEnded = false
+    /// What the authorizer was asked.
+    private var actionCount = 0
 
     /// What is let go when the connection has been closed.
     public var companion: AnyObject?
@@ -139,6 +145,7 @@ public final class SQLiteConnection {
                 return code
             }
             guard code == SQLITE_OK else { return .failure(preparationError(end) ?? error(code)) }
+            isEnded = false
             return .success(statement.map { SQLiteStatement($0, self) })
         }
         length = read
@@ -151,7 +158,7 @@ public final class SQLiteConnection {
         case SUBPROXY_SQLITE_TIME:
             // Whoever ends statements learns that the time is over.
             _ = goesOn?()
-            return SQLiteError(code: SQLITE_INTERRUPT, message: "interrupted")
+            return .interrupted
         case SUBPROXY_SQLITE_BYTES:
             return SQLiteError(
                 code: SQLITE_NOMEM, message: "preparing the statement takes more than \(preparationBytes >> 20) MiB")
@@ -242,6 +249,10 @@ public final class SQLiteConnection {
 
     /// The error that the last call left behind.
     func error(_ code: CInt) -> SQLiteError {
+        guard !isEnded else {
+            isEnded = false
+            return .interrupted
+        }
         let offset = Int(subproxy_sqlite_error_offset(pointer))
         return SQLiteError(
             code: code, message: String(cString: sqlite3_errmsg(pointer)), offset: offset < 0 ? nil : offset)
@@ -250,6 +261,19 @@ public final class SQLiteConnection {
     // MARK: Callbacks
 
     private var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+    /// Asks whether a statement goes on.
+    private func asksToGoOn() -> Bool {
+        guard let goesOn, !goesOn() else { return true }
+        isEnded = true
+        return false
+    }
+
+    /// Whether the statement that is being prepared goes on: SQLite before 3.41 asks nobody else meanwhile.
+    private func goesOnPreparing() -> Bool {
+        actionCount &+= 1
+        return actionCount & 15 != 0 || asksToGoOn()
+    }
 
     private func installAuthorizer() {
         guard authorizer != nil else {
@@ -261,6 +285,7 @@ public final class SQLiteConnection {
             { context, code, first, second, database, trigger in
                 guard let context else { return SQLITE_DENY }
                 let connection = Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue()
+                guard connection.goesOnPreparing() else { return SQLITE_DENY }
                 let action = SQLiteAction(code: code, first: first, second: second, trigger: trigger)
                 return connection.authorizer?(action) ?? true ? SQLITE_OK : SQLITE_DENY
             }, context)
@@ -273,7 +298,7 @@ public final class SQLiteConnection {
             { context in
                 guard let context else { return 1 }
                 let connection = Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue()
-                return connection.goesOn?() ?? true ? 0 : 1
+                return connection.asksToGoOn() ? 0 : 1
             }, context)
     }
 

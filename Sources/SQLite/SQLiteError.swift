@@ -16,6 +16,9 @@ public struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
         self.offset = offset
     }
 
+    /// SQLITE_INTERRUPT: the statement was ended before it was done.
+    public static let interrupted = SQLiteError(code: SQLITE_INTERRUPT, message: "interrupted")
+
     /// SQLITE_SCHEMA: the schema is another one than a statement was prepared for.
     public static let schemaCode = SQLITE_SCHEMA
 

@@ -21,8 +21,6 @@ final class Session {
     private var isOwn = false
     /// Set by a statement whose rows differ from call to call, at the time that it is prepared.
     private var callsVolatile = false
-    /// What the authorizer was asked.
-    private var actionCount = 0
     /// Whether a statement of the running request gives other rows at each call.
     private(set) var isVolatile = false
     /// The request that runs; asked whether it goes on.
@@ -45,7 +43,7 @@ final class Session {
         try connection.register("subproxy_matches") { [unowned self] number, text in
             matches(text, Int(clamping: number))
         }
-        connection.authorizer = { [unowned self] action in goesOnPreparing() && allows(action) }
+        connection.authorizer = { [unowned self] action in allows(action) }
         connection.preparationDeadline = { [unowned self] in guardian?.preparationDeadline ?? .max }
         connection.restrict()
         try own("PRAGMA cell_size_check=ON")
@@ -208,7 +206,7 @@ final class Session {
         }
         if guardian?.hasEnded != nil {
             rollBack()
-            throw failure(SQLiteError(code: 9, message: "interrupted"))
+            throw failure(.interrupted)
         }
         do throws(SQLiteError) {
             try own(.commit)
@@ -278,12 +276,6 @@ final class Session {
         "random", "randomblob", "date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff",
         "current_date", "current_time", "current_timestamp", "changes", "total_changes", "last_insert_rowid",
     ]
-
-    /// Whether a statement that is being prepared goes on: SQLite before 3.41 asks nobody else meanwhile.
-    private func goesOnPreparing() -> Bool {
-        actionCount &+= 1
-        return actionCount & 15 != 0 || guardian?.goesOn() ?? true
-    }
 
     private func allows(_ action: SQLiteAction) -> Bool {
         switch SQLiteActionKind(action.code) {

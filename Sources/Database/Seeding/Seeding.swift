@@ -95,6 +95,6 @@ public enum Seeding {
 
     /// Asks whether to go on, for work that SQLite has no part in.
     static func checkTime(_ connection: SQLiteConnection) throws(SQLiteError) {
-        guard connection.goesOn?() ?? true else { throw SQLiteError(code: SQLITE_INTERRUPT, message: "interrupted") }
+        guard connection.goesOn?() ?? true else { throw SQLiteError.interrupted }
     }
 }
