@@ -135,8 +135,32 @@ public final class DatabaseCheck {
             for named in all where !named.statement.sql.isEmpty {
                 found += try StatementCheck(session, named, view).findings()
             }
+            if rule.writes != .off { found += unwritable(view, session) }
         } catch {
             found.append(Finding(true, Problem(error, of: name, guardian).detail))
+        }
+        return found
+    }
+
+    /// Tables whose rows SQLite can't write, as for a trigger that does what a schema that isn't trusted may not.
+    private func unwritable(_ view: SchemaView, _ session: Session) -> [Finding] {
+        var found: [Finding] = []
+        for shown in view.tables where shown.table.kind == .table {
+            let columns = shown.table.columns.filter { !$0.isGenerated }.map { "\($0.name.quotedName)=NULL" }
+            var writes = [
+                ("added", "INSERT INTO \(shown.name) DEFAULT VALUES"), ("removed", "DELETE FROM \(shown.name)"),
+            ]
+            if !columns.isEmpty {
+                writes.append(("changed", "UPDATE \(shown.name) SET \(columns.joined(separator: ","))"))
+            }
+            for (verb, sql) in writes {
+                do throws(SQLiteError) { _ = try session.connection.prepare(sql) } catch {
+                    // It takes more time than there is: nothing is known of the others.
+                    guard !error.isInterrupt, !error.isLock else { return found }
+                    found.append(Finding(false, "rows of \(shown.table.name) in \(name) can't be \(verb): \(error)"))
+                    break
+                }
+            }
         }
         return found
     }
@@ -157,12 +181,16 @@ public final class DatabaseCheck {
     /// Names of `tables`, `keys` and `columns` that are none.
     private func names(_ rule: DatabaseRule, _ view: SchemaView) -> [Finding] {
         var found: [Finding] = []
-        for table in rule.tables ?? [] where view.schema.table(table) == nil && !view.schema.isUnread(table) {
+        // Of what SQLite can't use that is told.
+        func isKnown(_ table: String) -> Bool {
+            view.schema.isUnread(table) || view.schema.unusable[table.asName] != nil
+        }
+        for table in rule.tables ?? [] where view.schema.table(table) == nil && !isKnown(table) {
             found.append(unknownTable("tables", table, view.schema))
         }
         for key in rule.keys {
             guard let table = view.schema.table(key.table) else {
-                if view.schema.isUnread(key.table) { continue }
+                if isKnown(key.table) { continue }
                 found.append(unknownTable("keys", key.table, view.schema))
                 continue
             }
@@ -172,7 +200,7 @@ public final class DatabaseCheck {
         }
         for form in rule.forms {
             guard let table = view.schema.table(form.table) else {
-                if view.schema.isUnread(form.table) { continue }
+                if isKnown(form.table) { continue }
                 found.append(unknownTable("columns", form.table, view.schema))
                 continue
             }

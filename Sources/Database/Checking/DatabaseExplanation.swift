@@ -134,7 +134,7 @@ public struct DatabaseExplanation: Sendable {
         _ view: TableView, _ parameters: [Parameter], _ references: [ColumnReference], _ reader: Reader
     ) throws(Problem) -> SQLBuilder {
         let query = try ListQuery(
-            parameters, of: view, referring: references.map { ColumnValue($0.column, .null, suffix: $0.suffix) },
+            parameters, of: view, referring: references.map { ColumnValue($0, .null) },
             ignores: { reader.schema.rule.ignores(parameter: $0) })
         let joins = try reader.joins(query.controls.joined, view)
         let most = reader.schema.rule.limits.rows

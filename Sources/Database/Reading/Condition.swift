@@ -1,4 +1,5 @@
 import Basics
+import JSON
 import SQLite
 
 /// Compiles what filters ask of columns to SQL.
@@ -108,8 +109,8 @@ struct ConditionCompiler {
     private mutating func append(_ operand: Operand, equals value: [UInt8]) throws(Problem) {
         if value.elementsEqual("null".utf8) {
             sql.append("(")
-            operand.sql(&sql)
-            sql.append(" IS NULL)")
+            appendIsNull(operand)
+            sql.append(")")
             return
         }
         sql.append("(")
@@ -137,6 +138,16 @@ struct ConditionCompiler {
         sql.append(" AND ")
         operand.sqlOfType(&sql)
         sql.append(" NOT IN ('true','false')")
+    }
+
+    /// Appends that an operand is NULL, or is shown as null; `OR` is its weakest operator.
+    mutating func appendIsNull(_ operand: Operand) {
+        operand.sql(&sql)
+        sql.append(" IS NULL")
+        guard operand.form == .json else { return }
+        sql.append(" OR ")
+        operand.sql(&sql)
+        sql.append("='null'")
     }
 
     /// Appends that a member of a JSON value has a type (https://sqlite.org/json1.html#jtype).
@@ -170,8 +181,7 @@ struct ConditionCompiler {
         }
         if sought.hasNull {
             sql.append(" OR ")
-            operand.sql(&sql)
-            sql.append(" IS NULL")
+            appendIsNull(operand)
         }
         for type in sought.types {
             sql.append(" OR ")
@@ -303,8 +313,11 @@ struct Operand {
             }
             return [.blob(bytes)]
         case .plain, .json, .text:
-            guard affinity == .none, let number = SQLNumber(value) else { return [.text(value)] }
-            return [.text(value), number.value]
+            var values: [SQLiteValue] = [.text(value)]
+            if affinity == .none, let number = SQLNumber(value) { values.append(number.value) }
+            // A string of a JSON column is kept with its quotes, and shown without.
+            if form == .json { values.append(.text(JSONValue.string(value).text)) }
+            return values
         }
     }
 }

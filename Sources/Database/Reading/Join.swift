@@ -33,8 +33,8 @@ struct Join {
                 isList = true
                 let order = child.order.isEmpty ? "" : " ORDER BY \(child.order)"
                 sql =
-                    "SELECT \(child.selection) FROM \(child.name) WHERE \(child.sql(reference.column))=?\(reference.suffix)"
-                    + order
+                    "SELECT \(child.selection) FROM \(child.name) WHERE \(child.sql(reference.column))"
+                    + "\(reference.before)?\(reference.after)\(order)"
                 return
             }
             if keys.count > 1 {

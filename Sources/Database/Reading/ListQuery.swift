@@ -6,13 +6,21 @@ import SQLite
 struct ColumnValue {
     let column: Int
     let value: SQLiteValue
-    /// What follows the value's place where the column is compared with it, in SQL.
-    let suffix: String
+    /// What stands before and behind the value's place where the column is compared with it, in SQL.
+    let before: String
+    let after: String
 
-    init(_ column: Int, _ value: SQLiteValue, suffix: String = "") {
+    init(_ column: Int, _ value: SQLiteValue) {
         self.column = column
         self.value = value
-        self.suffix = suffix
+        (before, after) = ("=", "")
+    }
+
+    /// The value that a row's column refers to.
+    init(_ reference: ColumnReference, _ value: SQLiteValue) {
+        column = reference.column
+        self.value = value
+        (before, after) = (reference.before, reference.after)
     }
 }
 
@@ -63,9 +71,9 @@ struct ListQuery {
         }
         for reference in referring {
             separate()
-            compiler.append(view.sql(reference.column) + "=")
+            compiler.append(view.sql(reference.column) + reference.before)
             compiler.bind(reference.value)
-            compiler.append(reference.suffix)
+            compiler.append(reference.after)
         }
         // A condition in JSON takes the place of the filters.
         for filter in filters where controls.condition == nil {

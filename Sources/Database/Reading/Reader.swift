@@ -166,7 +166,7 @@ struct Reader {
         try run { () throws(SQLiteError) in
             let statement = try session.statement(sql)
             if try statement.step() {
-                values = references.enumerated().map { ColumnValue($1.column, statement.value($0), suffix: $1.suffix) }
+                values = references.enumerated().map { ColumnValue($1, statement.value($0)) }
             }
             statement.reset()
         }

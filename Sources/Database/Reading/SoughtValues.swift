@@ -39,8 +39,17 @@ struct SoughtValues {
     /// - Throws: 400 where it is none that the column has, and for an array or an object.
     mutating func add(json: JSONValue, of operand: Operand) throws(Problem) {
         let isPlain = operand.form == .plain || operand.form == .text
+        let isJSON = operand.form == .json
         switch json {
         case .null: hasNull = true
+        case .string(let string) where isJSON:
+            values.append(.text(json.text))
+            // A text that is no JSON is shown as it is.
+            if (try? JSONReader.value(string)) == nil { values.append(.text(string)) }
+        case .number(let number) where isJSON:
+            values.append(.text(number.text))
+            if operand.affinity == .none, let value = number.sqlValue { values.append(value) }
+        case .bool where isJSON: values.append(.text(json.text))
         case .string(let string) where isPlain:
             // A text is a text: where there is no affinity it doesn't equal a number.
             values.append(.text(string))

@@ -122,8 +122,7 @@ extension ConditionCompiler {
             append(operand, equalsValue: value)
         }
         if sought.hasNull {
-            append(operand)
-            append(" IS NULL")
+            appendIsNull(operand)
         }
         for type in sought.types { append(operand, isOfType: type) }
     }

@@ -113,6 +113,24 @@ struct ColumnReference: Sendable, Hashable {
     /// that of the one.
     var collation: String?
 
-    /// What follows the place of a value that the one is compared with, in SQL.
-    var suffix: String { collation.map { " COLLATE \($0.quotedName)" } ?? "" }
+    /// The other's affinity where the one has none: SQLite compares by it, so that a text `1` refers to the row 1.
+    var affinity: Affinity?
+
+    /// What stands between the one and the place of a value that it is compared with, in SQL.
+    var before: String { affinity == nil ? "=" : "\(collated) IN (WITH sought(x) AS (VALUES(" }
+
+    /// What follows the place of the value.
+    ///
+    /// `+` takes the affinity of a CAST away. An index on the one is used, so that of texts in a number's form only that
+    /// counts which SQLite itself writes.
+    var after: String {
+        guard let affinity else { return collated }
+        let other =
+            affinity.isNumeric
+            ? "+CAST(x AS TEXT) FROM sought"
+            : "+CAST(x AS INTEGER) FROM sought WHERE CAST(CAST(x AS INTEGER) AS TEXT)=x"
+        return ")) SELECT x FROM sought UNION ALL SELECT \(other))"
+    }
+
+    private var collated: String { collation.map { " COLLATE \($0.quotedName)" } ?? "" }
 }

@@ -165,7 +165,10 @@ final class SchemaView: Sendable {
         return zip(columns, targets).map { column, target in
             let collation = parent.table.columns[target].collation
             let isOwn = child.table.columns[column].collation.asName == collation.asName
-            return ColumnReference(column: column, target: target, collation: isOwn ? nil : collation)
+            let affinity = parent.table.columns[target].affinity
+            let isLoose = child.table.columns[column].affinity == .none && (affinity.isNumeric || affinity == .text)
+            return ColumnReference(
+                column: column, target: target, collation: isOwn ? nil : collation, affinity: isLoose ? affinity : nil)
         }
     }
 

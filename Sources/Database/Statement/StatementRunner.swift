@@ -228,7 +228,10 @@ struct StatementRunner {
     }
 
     private func run(_ body: () throws(SQLiteError) -> Void) throws(Problem) {
-        do throws(SQLiteError) { try body() } catch { throw session.problem(error) }
+        do throws(SQLiteError) { try body() } catch {
+            guard error.name == "SQLITE_MISMATCH", !statement.isWrite else { throw session.problem(error) }
+            throw .badValue("a parameter of the statement is missing or no whole number, which LIMIT and OFFSET need")
+        }
     }
 
     /// What SQLite doesn't prepare is wrong in the map, unless its time was over.
@@ -277,6 +280,7 @@ struct ResultColumns {
         switch (statement.value(column), forms[column]) {
         case (.null, _): .null
         case (.integer(let integer), .boolean) where integer == 0 || integer == 1: .bool(integer == 1)
+        case (.integer(let integer), .text): .text(Array(String(integer).utf8))
         case (.integer(let integer), _): .integer(integer)
         case (.real(let real), _): .real(real)
         case (.text(let text), .json):

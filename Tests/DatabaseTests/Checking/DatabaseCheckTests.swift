@@ -41,6 +41,28 @@ import Testing
         #expect(found.map(\.text) == ["prodcuts", "nmae", "plain.c", "plan"])
     }
 
+    @Test func `A table that SQLite can't write is a warning where requests may write`() {
+        let script = """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, a, g AS (a)); CREATE TABLE log(what); CREATE TABLE n(a NOT NULL);
+            CREATE TRIGGER changed AFTER UPDATE OF a ON t BEGIN INSERT INTO log VALUES("written"); END;
+            CREATE VIEW v AS SELECT absent FROM t;
+            """
+        func messages(_ writes: DatabaseRule.Writes) -> [String] {
+            var rule = DatabaseRule.unhurried
+            rule.writes = writes
+            rule.forms = [.init(table: "v", column: "a", form: .json)]
+            rule.keys = [.init(table: "v", columns: ["a"])]
+            let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [seed(script)])
+            return (check.findings(rule.limits) + check.findings(rule)).map { "\($0.isError) \($0.message)" }
+        }
+        let view = "false v in shop.db can't be used: no such column: absent (SQLITE_ERROR)"
+        #expect(messages(.off) == [view])
+        #expect(
+            messages(.memory) == [
+                view, "false rows of t in shop.db can't be changed: no such column: written (SQLITE_ERROR)",
+            ])
+    }
+
     @Test func `A key that several rows may have is a warning`() {
         let script = """
             CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT UNIQUE, b, c, d, UNIQUE(b, c));

@@ -173,6 +173,32 @@ import Testing
         #expect(stage.get("t?a_like=(a%7Cb%7Cab)%7B1,50%7D").status == 400)
     }
 
+    @Test(arguments: [("INTEGER", "1"), ("TEXT", "'1'"), ("REAL", "1.0")])
+    func `A column without a type refers by the type of what it refers to, as SQLite has it`(
+        type: String, key: String
+    ) throws {
+        let stage = try Stage(
+            """
+            PRAGMA foreign_keys=ON; CREATE TABLE p(id INTEGER PRIMARY KEY, k \(type) UNIQUE);
+            INSERT INTO p VALUES (7,\(key)),(8,NULL);
+            CREATE TABLE c(id INTEGER PRIMARY KEY, p REFERENCES p(k));
+            CREATE INDEX i ON c(p); INSERT INTO c VALUES (1,\(key)),(2,NULL);
+            """)
+        let other = type == "TEXT" ? "1" : type == "REAL" ? #""1.0""# : #""1""#
+        #expect(stage.send(.post, "c", #"{"p":\#(other)}"#).status == 201)
+        #expect(ReadingTests.numbers(in: stage.get("p/7/c").body) == "1 3")
+        #expect(ReadingTests.numbers(in: stage.get("p/7/c?id=3").body) == "3")
+        #expect(stage.get("p/8/c").body == "[]")
+        #expect(ReadingTests.numbers(in: stage.get("p/7?_embed=c").body) == "1 3")
+        #expect(stage.get("c/3?_expand=p").body.contains(#"{"id":7,"#))
+        #expect(stage.send(.delete, "p/7").status == 409)
+        // An index on the column is used.
+        let reference = ColumnReference(column: 1, target: 1, affinity: Affinity(declaredType: type))
+        let plan = try QueryPlan(
+            "SELECT * FROM c WHERE p\(reference.before)1\(reference.after)", on: stage.session.connection)
+        #expect(plan.steps.contains { $0.detail.hasPrefix("SEARCH c USING COVERING INDEX i") }, "\(plan.steps)")
+    }
+
     @Test func `Conditions in JSON have their types`() {
         #expect(ids(#"_where={"or":[{"price":{"gt":10}},{"brand":{"eq":"fruitco"}}]}"#) == "2 3")
         #expect(ids(#"_where={"id":{"in":[1,2,null]},"extra":{"color":{"contains":"RED"}}}"#) == "1")
@@ -185,6 +211,24 @@ import Testing
         #expect(ids("stock=false") == "")
         #expect(stage.get(#"products?_where=[1]"#).status == 400)
         #expect(ids("extra.a%22b=1") == "" && ids("extra.%00:ne=1") == "1 2 3 4")
+    }
+
+    @Test(arguments: [
+        ("j=draft", "1 2"), ("j:ne=draft", "3 4 5 6 7"), ("j:in=draft,5", "1 2 3 4"), ("j=5", "3 4"), ("j=null", "5 6"),
+        ("j:ne=null", "1 2 3 4 7"), ("j:in=null,true", "5 6 7"), (#"_where={"j":"draft"}"#, "1 2"),
+        (#"_where={"j":{"ne":"draft"}}"#, "3 4 5 6 7"), (#"_where={"j":5}"#, "3"), (#"_where={"j":"5"}"#, "4"),
+        (#"_where={"j":null}"#, "5 6"), (#"_where={"j":{"ne":null}}"#, "1 2 3 4 7"), (#"_where={"j":true}"#, "7"),
+        (#"_where={"j":"null"}"#, ""), (#"_where={"j":{"in":["draft",null]}}"#, "1 2 5 6"),
+    ])
+    func `A value of a JSON column is found by what is shown of it`(query: String, expected: String) throws {
+        // The second is shown as a text too, since it is no JSON.
+        let values = #"(1,'"draft"'),(2,'draft'),(3,'5'),(4,'"5"'),(5,'null'),(6,NULL),(7,'true')"#
+        for type in ["JSON", "TEXT", ""] {
+            var stage = try Stage("CREATE TABLE t(id INTEGER PRIMARY KEY, j \(type)); INSERT INTO t VALUES \(values)")
+            stage.rule.forms = [.init(table: "t", column: "j", form: .json)]
+            let answer = stage.get("t?" + query)
+            #expect(ReadingTests.numbers(in: answer.body) == expected, "\(type): \(answer)")
+        }
     }
 
     @Test func `True in a condition is no text of that name, and no number in JSON`() throws {

@@ -68,6 +68,27 @@ import Testing
         }
     }
 
+    @Test func `A number that LIMIT needs is told of where the request has none`() throws {
+        let list = try stage("SELECT id FROM products LIMIT :n")
+        for query in ["", "?n=abc"] {
+            let answer = list.send(.post, query)
+            #expect(answer.status == 400 && answer.body.contains(#""title":"bad value""#), "\(answer)")
+            #expect(answer.body.contains("LIMIT and OFFSET"))
+        }
+    }
+
+    @Test func `A page has integers as texts where the rule says so`() throws {
+        var stage = try Stage("CREATE TABLE t(big INTEGER, n INTEGER); INSERT INTO t VALUES (9007199254740993, 1)")
+        stage.rule.forms = [.init(table: "t", column: "big", form: .text)]
+        let runner = StatementRunner(stage.session, DatabaseRule.Statement(sql: "SELECT big, n FROM t"), stage.rule)
+        let rows = try runner.rows(DatabaseRequest(.get, rule: stage.rule, path: []), name: "items")
+        guard case .text(let text) = rows.cells.first, case .integer(1) = rows.cells.last else {
+            Issue.record("\(rows.cells)")
+            return
+        }
+        #expect(text == Array("9007199254740993".utf8))
+    }
+
     @Test func `A JSON value counts for the rows of a page by its text`() throws {
         let zeros = [String](repeating: "0", count: 500).joined(separator: ",")
         let stage = try Stage("CREATE TABLE t(j JSON); INSERT INTO t VALUES ('[\(zeros)]'), ('[\(zeros)]')")

@@ -95,6 +95,18 @@ import Testing
         #expect(answer.body.contains(#""extra":{"tags":["a","b"],"size":{"w":3},"ok":true,"new":1}"#))
     }
 
+    @Test(arguments: [#"{"keep":1,"x":"\ud83d"}"#, #"{"a":1,"a":2}"#])
+    func `A merge patch leaves JSON as it is that it can't read whole`(stored: String) throws {
+        let stage = try Stage("CREATE TABLE t(id INTEGER PRIMARY KEY, j JSON); INSERT INTO t VALUES (1,'\(stored)')")
+        let merge = "application/merge-patch+json"
+        let answer = stage.send(.patch, "t/1", #"{"j":{"b":1}}"#, type: merge)
+        #expect(answer.status == 400 && answer.body.contains("set all of it as application/json"), "\(answer)")
+        #expect(stage.get("t/1").body == #"{"id":1,"j":\#(stored)}"#)
+        // What is shown as a text is one, which an object takes the place of (RFC 7396 §2).
+        #expect(stage.send(.patch, "t/1", #"{"j":"text"}"#).status == 200)
+        #expect(stage.send(.patch, "t/1", #"{"j":{"b":1}}"#, type: merge).body == #"{"id":1,"j":{"b":1}}"#)
+    }
+
     @Test func `What a write answers with is within the limit, or nothing is written`() throws {
         var stage = try Stage("CREATE TABLE t(id INTEGER PRIMARY KEY, a, j JSON); INSERT INTO t VALUES(1, 'x', '{}');")
         stage.rule.limits.bytes = 40
