@@ -25,6 +25,8 @@ final class EasyHandle {
     /// The number of the multi handle that `resolve` was last loaded into.
     private var resolvedFor: UInt64 = 0
     private var isListening = false
+    /// What a parent proxy gets with CONNECT (CURLOPT_PROXYHEADER).
+    private var connectLines: UnsafeMutablePointer<curl_slist>?
 
     /// The connections that the running transfer may use.
     var multi: MultiHandle?
@@ -70,6 +72,7 @@ final class EasyHandle {
         curl_easy_cleanup(pointer)
         curl_url_cleanup(url)
         curl_slist_free_all(resolve)
+        curl_slist_free_all(connectLines)
         errorBuffer.deallocate()
     }
 
@@ -133,6 +136,7 @@ final class EasyHandle {
         }
         subproxy_setopt_string(pointer, CURLOPT_REQUEST_TARGET, text.target)
         subproxy_setopt_list(pointer, CURLOPT_HTTPHEADER, text.lines)
+        setConnectLines(isHTTPProxy && (request.isHTTPS || request.isConnectOnly) ? request.lines : RequestLines())
         if method != request.method {
             method = request.method
             subproxy_setopt_string(pointer, CURLOPT_CUSTOMREQUEST, text.method)
@@ -233,6 +237,23 @@ final class EasyHandle {
         set(CURLOPT_URL, nil)
         subproxy_setopt_url(pointer, url)
         return true
+    }
+
+    /// Has a parent proxy get the Via lines with CONNECT, by which it finds that a request goes round in a circle
+    /// (RFC 9110 §7.6.3). To a request that isn't CONNECT libcurl would add them once more.
+    private func setConnectLines(_ lines: RequestLines) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        lines.forEach { line in
+            // Each line has a NUL behind it.
+            guard line.count > 4, line[3] == 0x3a, line.prefix(3).elementsEqual("via".utf8, by: { $0 | 0x20 == $1 }),
+                let start = line.baseAddress
+            else { return }
+            list = curl_slist_append(list, start.assumingMemoryBound(to: CChar.self)) ?? list
+        }
+        guard list != nil || connectLines != nil else { return }
+        subproxy_setopt_list(pointer, CURLOPT_PROXYHEADER, list)
+        curl_slist_free_all(connectLines)
+        connectLines = list
     }
 
     private func setBody(_ request: TransferRequest) {

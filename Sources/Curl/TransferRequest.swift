@@ -22,7 +22,8 @@ public struct TransferRequest: Sendable {
     public var pathAndQuery: [UInt8]
     /// Field lines `Name: value` without CRLF, in the order to send; Host is sent first wherever it stands.
     ///
-    /// Nothing is added to them but, where they lack it, Host.
+    /// Nothing is added to them but, where they lack it, Host. Where the connection leads through a parent proxy, that
+    /// gets the Via lines too, with CONNECT.
     public var lines: RequestLines
     public var body: Body
     /// Whether the response has no body because the request is HEAD.
@@ -67,10 +68,14 @@ public struct TransferRequest: Sendable {
 
     /// A request for nothing but a connected socket, through the parent proxy where one applies.
     ///
-    /// - Parameter isHTTPS: whether a TLS handshake is made on it. The socket is of no use then, only the result is.
-    public static func connection(to host: String, port: UInt16, isHTTPS: Bool = false) -> TransferRequest {
+    /// - Parameters:
+    ///   - isHTTPS: whether a TLS handshake is made on it. The socket is of no use then, only the result is.
+    ///   - via: the Via lines that the parent proxy gets; the default is none.
+    public static func connection(
+        to host: String, port: UInt16, isHTTPS: Bool = false, via: RequestLines = RequestLines()
+    ) -> TransferRequest {
         TransferRequest(
-            method: Array("GET".utf8), isHTTPS: isHTTPS, host: host, port: port, pathAndQuery: [0x2f], lines: [],
+            method: Array("GET".utf8), isHTTPS: isHTTPS, host: host, port: port, pathAndQuery: [0x2f], lines: via,
             needsFreshConnection: true, isConnectOnly: true)
     }
 }

@@ -30,14 +30,18 @@ final class OriginConnection: TransferDelegate, @unchecked Sendable {
         self.completion = completion
     }
 
-    /// - Parameter isHTTPS: whether TLS is spoken until its handshake is done: the socket is of no use then.
-    func connect(host: String, port: UInt16, isHTTPS: Bool = false) {
+    /// - Parameters:
+    ///   - isHTTPS: whether TLS is spoken until its handshake is done: the socket is of no use then.
+    ///   - head: the request that the connection is for.
+    func connect(host: String, port: UInt16, isHTTPS: Bool = false, for head: RequestHead) {
         self.host = host
         do {
             let (thread, outbox) = try loop.proxy.transports.loop(clientIsLocal: clientIsLocal)
             self.thread = thread
             self.outbox = outbox
-            transfer = thread.start(.connection(to: host, port: port, isHTTPS: isHTTPS), delegate: self)
+            transfer = thread.start(
+                .connection(to: host, port: port, isHTTPS: isHTTPS, via: loop.proxy.identity.viaLines(head)),
+                delegate: self)
             loop.transfers.move(&stage, to: .connecting)
         } catch {
             loop.proxy.logger.error("\(error)")
@@ -120,5 +124,19 @@ extension OriginConnection {
                 // A channel that fails has closed the descriptor, whose number may be another one's by now.
                 completion.value((try? result.get()) != nil)
             }
+    }
+}
+
+extension ProxyIdentity {
+    /// The Via lines of a request that goes on from here: those that came, and this instance's.
+    func viaLines(_ head: RequestHead) -> RequestLines {
+        var lines = RequestLines()
+        if head.fields.contains(.via) {
+            head.fields.forEachLine { line, name, value in
+                if line.name == .via { lines.append(name: name, value: value) }
+            }
+        }
+        lines.append("Via", Via.entry(head.version, pseudonym: name.utf8))
+        return lines
     }
 }

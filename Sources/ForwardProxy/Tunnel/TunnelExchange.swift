@@ -26,14 +26,14 @@ final class TunnelExchange: Exchange {
         connecting = nil
     }
 
-    func begin(_ authority: Authority) {
+    func begin(_ authority: Authority, _ head: RequestHead) {
         guard let client else { return }
         let connection = OriginConnection(loop: loop, clientIsLocal: client.isLocal) { [self] result in
             connecting = nil
             connected(result)
         }
         connecting = connection
-        connection.connect(host: authority.host, port: authority.port)
+        connection.connect(host: authority.host, port: authority.port, for: head)
     }
 
     private func connected(_ result: Result<CInt, ProxyError>) {
@@ -76,7 +76,7 @@ extension LoopContext {
         case .relay:
             proxy.configuration.recorder?.noteTunnel(host: authority.host, port: authority.port)
             let exchange = TunnelExchange(client: client)
-            exchange.begin(authority)
+            exchange.begin(authority, request.head)
             return exchange
         }
     }

@@ -68,7 +68,7 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
             }
         }
         connecting = connection
-        connection.connect(host: authority.host, port: authority.port)
+        connection.connect(host: authority.host, port: authority.port, for: request.head)
     }
 
     private func adopt(_ descriptor: CInt, _ handlers: [any ChannelHandler]) {
@@ -151,7 +151,7 @@ final class UpgradeTransport: OriginTransport, ChannelDuplexHandler, RemovableCh
             }
         }
         connecting = connection
-        connection.connect(host: authority.host, port: authority.port, isHTTPS: true)
+        connection.connect(host: authority.host, port: authority.port, isHTTPS: true, for: request.head)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }

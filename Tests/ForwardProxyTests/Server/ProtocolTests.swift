@@ -84,6 +84,33 @@ struct ProtocolTests {
         #expect(parent.requests.map(\.target) == ["http://origin.test:81"])
     }
 
+    @Test("a parent proxy learns from CONNECT where it has been, so that one that comes back is a loop")
+    func parentVia() throws {
+        let parent = try ScriptedOrigin { request, connection in
+            _ = try connection.readBody(of: request)
+            try connection.respond("502 Bad Gateway")
+            return true
+        }
+        let proxy = try TestProxy { $0.upstreamProxy = "http://127.0.0.1:\(parent.port)" }
+        let upgrade = ["Connection: Upgrade", "Upgrade: x"]
+        for (method, url, fields) in [
+            ("CONNECT", "origin.test:443", []), ("GET", "https://origin.test/", []),
+            ("GET", "http://origin.test/", upgrade), ("GET", "https://origin.test/", upgrade),
+        ] as [(String, String, [String])] {
+            let count = parent.requests.count
+            #expect(try proxy.exchange(method, url, fields: fields + ["Via: 1.0 before"]).status == 502)
+            let seen = try #require(parent.requests.dropFirst(count).first)
+            #expect(seen.method == "CONNECT", "\(seen.text)")
+            let lines = seen.text.split(separator: "\r\n").filter { $0.lowercased().hasPrefix("via:") }.map(String.init)
+            #expect(lines.count == 2 && lines.first == "Via: 1.0 before", "\(seen.text)")
+            #expect(try proxy.exchange("CONNECT", "origin.test:443", fields: lines).status == 508)
+        }
+        // What isn't CONNECT has each line once.
+        _ = try proxy.exchange("GET", "http://origin.test/plain")
+        let plain = try #require(parent.requests.last)
+        #expect(plain.method == "GET" && plain.text.components(separatedBy: "Via:").count == 2, "\(plain.text)")
+    }
+
     @Test(
         "a request whose fields can't be used is named in page and log, and its error is not to be stored",
         arguments: [("Transfer-Encoding: magic", 501), ("X : y", 400), ("Host: a\r\nHost: b", 400)])
