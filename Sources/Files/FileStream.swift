@@ -4,8 +4,8 @@ import Synchronization
 
 /// The content of an open file, read a piece at a time.
 ///
-/// It may go on after the file was renamed or deleted; one that was cut short ends in an error. All functions do
-/// blocking file I/O. (pread(2), posix_fadvise(2).)
+/// It may go on after the file was renamed, deleted or appended to; one that was cut short, or written to in its place,
+/// ends in an error. All functions do blocking file I/O. (pread(2), posix_fadvise(2).)
 public final class FileStream: Sendable {
     /// Borrowed, for sendfile(2): valid as long as the stream is.
     public let descriptor: CInt
@@ -35,7 +35,7 @@ public final class FileStream: Sendable {
 
     /// Reads the next piece; nil at the end of the range, never more than the range has. One caller at a time.
     ///
-    /// - Throws: `truncated` where the file ends before the range does.
+    /// - Throws: `truncated` where the file ends before the range does; as ``bytes(at:maxBytes:)``.
     public func next(maxBytes: Int = 256 << 10) throws(FileStreamError) -> ByteBuffer? {
         let offset = position.load(ordering: .relaxed)
         let count = min(maxBytes, range.upperBound &- offset)
@@ -47,7 +47,8 @@ public final class FileStream: Sendable {
 
     /// Reads one to `maxBytes` bytes from `offset` on.
     ///
-    /// - Throws: `truncated` where the file ends at `offset` or before; `io` with the error of pread(2).
+    /// - Throws: `truncated` where the file ends at `offset` or before, `changed` where it is not as it was opened;
+    ///   `io` with the error of pread(2).
     public func bytes(at offset: Int, maxBytes: Int) throws(FileStreamError) -> ByteBuffer {
         var buffer = ByteBuffer()
         guard maxBytes > 0 else { return buffer }
@@ -56,21 +57,21 @@ public final class FileStream: Sendable {
             try readOnce(into: UnsafeMutableRawBufferPointer(rebasing: space.prefix(maxBytes)), at: offset)
         }
         guard count > 0 else { throw truncation(expected: offset &+ maxBytes) }
+        // Behind the reading, so that what was read is of before.
+        try check(upTo: offset &+ count)
         return buffer
     }
 
     /// Brings a part of the file into the page cache and makes sure that it is there, so that sendfile(2) of it does
     /// not wait for the disk.
     ///
-    /// - Throws: `truncated` where the file has become too short for it. sendfile(2) would give 0 there for ever.
+    /// - Throws: `truncated` where the file has become too short for it, since sendfile(2) would give 0 there for ever;
+    ///   `changed` where it is not as it was opened.
     public func prefetch(offset: Int, length: Int) throws(FileStreamError) {
         guard length > 0 else { return }
         let (end, overflow) = offset.addingReportingOverflow(length)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .io(errno: errno) }
-        guard offset >= 0, !overflow, end <= Int(status.st_size) else {
-            throw .truncated(expected: overflow ? .max : end, found: Int(status.st_size))
-        }
+        try check(upTo: overflow ? .max : end)
+        guard offset >= 0 else { throw .truncated(expected: end, found: identity.size) }
         // The kernel takes no more than a read-ahead window at a time, so all requests are put to it first. A byte of
         // each is read then, which waits for those that are under way.
         for start in stride(from: offset, to: end, by: FileStream.window) {
@@ -78,6 +79,18 @@ public final class FileStream: Sendable {
         }
         for start in stride(from: offset, to: end, by: FileStream.window / 2) { try touch(start) }
         try touch(end &- 1)
+    }
+
+    /// Looks whether the content up to `end` is still that of the file as it was opened. What has grown was appended
+    /// to, and other names, or none, make no difference, so the time of change doesn't count.
+    private func check(upTo end: Int) throws(FileStreamError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .io(errno: errno) }
+        let now = FileIdentity(status)
+        guard end <= now.size else { throw .truncated(expected: end, found: now.size) }
+        guard now.size > identity.size || now.size == identity.size && now.modified == identity.modified else {
+            throw .changed
+        }
     }
 
     /// The default read-ahead of a block device (read_ahead_kb in sysfs).
@@ -114,6 +127,8 @@ public final class FileStream: Sendable {
 public enum FileStreamError: Error, Hashable, Sendable {
     /// The file ends before the content that was announced: sizes in bytes.
     case truncated(expected: Int, found: Int)
+    /// The file was written to since it was opened, so what follows may not belong to what was sent.
+    case changed
     /// By its errno(3).
     case io(errno: CInt)
 }
@@ -123,6 +138,7 @@ extension FileStreamError: CustomStringConvertible {
         switch self {
         case .truncated(let expected, let found):
             "the file was cut short while it was sent: \(expected) bytes expected, \(found) found"
+        case .changed: "the file was changed while it was sent"
         case .io(let code): "\(errnoText(code)) (errno \(code))"
         }
     }

@@ -59,7 +59,18 @@ struct FileStreamTests {
         #expect(throws: FileStreamError.truncated(expected: 1001, found: 1000)) {
             try stream.prefetch(offset: 0, length: 1001)
         }
-        try stream.prefetch(offset: 0, length: 1000)
+        #expect(throws: FileStreamError.changed) { try stream.prefetch(offset: 0, length: 1000) }
+    }
+
+    @Test("A file that is written to in its place ends in an error, whatever is left of it")
+    func overwriting() throws {
+        sandbox.write("0123456789", to: "f")
+        sandbox.setModified("f", seconds: 1_000_000_000)
+        let stream = try stream()
+        #expect(try stream.next(maxBytes: 4) == ByteBuffer(string: "0123"))
+        sandbox.write("abcdefghij", to: "f")
+        #expect(throws: FileStreamError.changed) { try stream.next(maxBytes: 100) }
+        #expect(throws: FileStreamError.changed) { try stream.prefetch(offset: 4, length: 6) }
     }
 
     @Test("A file that is deleted or renamed over goes on as it was")

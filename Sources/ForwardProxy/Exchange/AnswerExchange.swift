@@ -274,7 +274,7 @@ final class AnswerExchange: Exchange {
             loop.onFilePool({ () throws(FileStreamError) in try stream.prefetch(offset: end &- 1, length: 1) }) {
                 [weak self] result in
                 guard !isDone, let self, client != nil else { return }
-                guard case .success = result else { return abort() }
+                if case .failure(let error) = result { return abort("\(error)") }
                 timer = loop.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(250)) { check() }
             }
         }
