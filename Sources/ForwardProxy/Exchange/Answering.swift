@@ -323,7 +323,9 @@ extension AnswerContent {
             !options.saysCoding && type.essence.elementsEqual("image/svg+xml".utf8)
             && String(decoding: file.path.suffix(5), as: UTF8.self).equalsIgnoringASCIICase(".svgz")
         return AnswerContent(
-            bodies: file.variants.filter { $0.coding == nil || !options.saysCoding && !isCompressed }.map { variant in
+            bodies: file.variants.filter { variant in
+                variant.coding == nil || !options.saysCoding && !options.setsETag && !isCompressed
+            }.map { variant in
                 Body(
                     coding: variant.coding, etag: variant.etag, lastModified: min(variant.lastModified, now),
                     size: variant.size, bytes: variant.body, sealed: variant.sealed)
@@ -335,4 +337,7 @@ extension AnswerContent {
 extension RuleOptions {
     /// Whether the rule sets or removes Content-Encoding: then it is said of the file itself, and no sibling is sent.
     fileprivate var saysCoding: Bool { headers.contains { $0.name.equalsIgnoringASCIICase("content-encoding") } }
+
+    /// Whether the rule sets ETag: one tag can't stand for several codings (RFC 9110 §8.8.3.3), so no sibling is sent.
+    fileprivate var setsETag: Bool { headers.contains { $0.name.equalsIgnoringASCIICase("etag") && $0.value != nil } }
 }

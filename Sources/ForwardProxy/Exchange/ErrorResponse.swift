@@ -15,7 +15,7 @@ struct ErrorResponse {
     ///   - fields: the request's, for the form that the client prefers.
     init(_ error: ProxyError, asked: ExchangeRecord?, fields: FieldSection?, loop: LoopContext) {
         let prefersHTML = fields.map(AcceptPreference.prefersHTML) ?? false
-        let asked = asked.map { "\(String(buffer: $0.method)) \(String(buffer: $0.url))" } ?? ""
+        let asked = asked?.askedText ?? ""
         page = ErrorPage.body(for: error, asked: asked, prefersHTML: prefersHTML)
         status = error.status
         var lines = ByteBuffer()

@@ -56,6 +56,13 @@ public struct ExchangeRecord: Sendable {
         reason = ""
     }
 
+    /// What was asked, for the page that tells of an error. HEAD is told of as GET, since both have to have one
+    /// Content-Length (RFC 9110 §8.6).
+    var askedText: String {
+        let method = String(buffer: method)
+        return "\(method == "HEAD" ? "GET" : method) \(String(buffer: url))"
+    }
+
     /// Notes that the exchange has failed. The reason replaces an earlier one, but not that of an earlier failure.
     mutating func fail(_ reason: String) {
         if outcome != .failed || self.reason.isEmpty { self.reason = reason }

@@ -45,7 +45,7 @@ extension ClientConnection {
     /// - Parameter isHead: whether the request is HEAD, whose response has no content (RFC 9110 §9.3.2).
     func respondAndClose(_ error: ProxyError, toHead isHead: Bool = false) {
         state.mustClose()
-        let asked = record.map { "\(String(buffer: $0.method)) \(String(buffer: $0.url))" } ?? ""
+        let asked = record?.askedText ?? ""
         let page = ErrorPage.body(for: error, asked: asked, prefersHTML: false)
         let length = page.readableBytes
         var lines = ByteBuffer(string: "Content-Type: text/plain; charset=utf-8\r\n")

@@ -105,6 +105,30 @@ struct MappedAnswerTests {
         #expect(all.components(separatedBy: "ETag: \(etag)\r\n").count == 21)
     }
 
+    @Test("an error says of HEAD how long that of GET is", arguments: ["missing", "missing404", "post", "blocked"])
+    func errorToHead(path: String) throws {
+        let proxy = try proxy()
+        let lengths = try ["GET", "HEAD"].map { method in
+            try proxy.exchange(method, "http://m.test/\(path)").field("Content-Length")
+        }
+        #expect(lengths[0] != nil && lengths[0] == lengths[1], "\(lengths)")
+    }
+
+    @Test("a file whose rule sets ETag is sent without its compressed siblings, for which the tag would not stand")
+    func ownTag() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://m.test/own: { file: f.txt, headers: { ETag: '"v1"' } }
+              http://m.test/none: { file: f.txt, headers: { ETag: null } }
+            """, files: ["f.txt": Self.text, "f.txt.gz": "coded"])
+        for (path, coding) in [("own", nil), ("none", "gzip")] {
+            let response = try proxy.exchange("GET", "http://m.test/\(path)", fields: ["Accept-Encoding: gzip"])
+            #expect(response.field("Content-Encoding") == coding)
+            #expect(response.body == (coding == nil ? Self.text : "coded"))
+        }
+    }
+
     @Test("HEAD has the same fields and no body")
     func head() throws {
         let proxy = try proxy()
