@@ -22,8 +22,10 @@ final class ArchiveExchange: Exchange {
     /// Whether the body is one that equals any: nothing depends on it, and it is not read.
     private var isAnyBody = false
     private var trailers: FieldSection?
-    /// The origin that is asked first; nil for none.
+    /// How the origin is asked before the archive that may answer; nil where it isn't.
     private var origin: ForwardPlan?
+    /// How it is asked where no archive has the request, since it comes before the first one that has the URL.
+    private var firstOrigin: ForwardPlan?
     /// How the origin has failed that was asked first: it is not asked again.
     private var failure: ProxyError?
     /// Where it waits for how long a body is; nil where it doesn't.
@@ -50,9 +52,11 @@ final class ArchiveExchange: Exchange {
         client?.sendContinue()
     }
 
-    /// Reads the request's body, asks the origin, and the archive where that fails. For requests that have one.
+    /// Reads the request's body, which tells whether the archive has the request; if it has, the origin is asked first,
+    /// and the archive where that fails. For requests that have one.
     func beginAtOrigin(_ plan: ForwardPlan) {
         origin = plan
+        firstOrigin = plan
         isReading = true
         client?.sendContinue()
     }
@@ -91,7 +95,7 @@ final class ArchiveExchange: Exchange {
         self.trailers = trailers
         guard isReading else { return }
         isReading = false
-        if let origin { forward(origin) } else { choose() }
+        choose()
     }
 
     func clientBecameWritable() {}
@@ -162,6 +166,7 @@ final class ArchiveExchange: Exchange {
             if !choice.candidates.areParts { asking.hasOtherBody = true }
             return later { $0.lookOn() }
         }
+        if let origin, failure == nil { return later { $0.forward(origin) } }
         guard asking.archive.settings.isSequence else { return load(choice.steady) }
         let takesTurn = !request.isHead && !request.head.fields.contains(.range)
         load(loop.proxy.sequences.take(choice.chosen, of: asking.candidates, for: asking.client, counts: takesTurn))
@@ -177,16 +182,21 @@ final class ArchiveExchange: Exchange {
             hasRange: request.head.fields.contains(.range), from: asking.candidates.place + 1)
         if case .found(let candidates) = finding {
             asking.candidates = candidates
-            guard failure == nil,
+            origin = nil
+            if failure == nil,
                 case .originFirst = loop.decider.answering(
                     asking.asked, candidates.archive.options, RequestCacheControl(request.head.fields))
-            else { return choose() }
-            let position = candidates.archive.position(candidates.entries.first ?? 0)
-            loop.noteRule(position, on: client)
-            return forward(ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position))
+            {
+                let position = candidates.archive.position(candidates.entries.first ?? 0)
+                loop.noteRule(position, on: client)
+                origin = ForwardPlan(reason: .bypass, outcome: .forwarded, detail: position)
+            }
+            return choose()
         }
         let passing = passing
         let (loop, asking, request, failure) = (loop, asking, request, failure)
+        let isAnswered = loop.ruleBehindArchives(request, asking.asked).map { !loop.map.rule($0.id).forwards } ?? false
+        if let firstOrigin, failure == nil, !isAnswered { return forward(firstOrigin) }
         self.client = nil
         client.resume(request, passing) {
             let rule = loop.ruleBehindArchives(request, asking.asked).map { loop.map.rule($0.id) }

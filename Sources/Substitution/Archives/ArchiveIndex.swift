@@ -2,7 +2,7 @@ import Archives
 import Glibc
 import HTTPSemantics
 
-/// The URLs of an archive's entries by their hashes: some 36 bytes an entry. What is found is a URL's place in the
+/// The URLs of an archive's entries by their hashes: some 37 bytes an entry. What is found is a URL's place in the
 /// table.
 ///
 /// http and https share keys where both are at their default ports; which of them an entry has is looked at afterwards.
@@ -49,6 +49,12 @@ struct ArchiveIndex: Sendable {
     let images: Chains?
     /// Entries with a method that changes something, in the order of the archive: they divide what GETs see.
     let changes: [UInt32]
+    /// Entries whose URL differs from another one's in cache busters alone: a client that has had one of them gets the
+    /// next one, by whichever URL it asks.
+    private let turns: [Bool]
+
+    /// Whether an entry is one of several that a URL with another cache buster would get in turn.
+    func takesTurns(_ number: Int) -> Bool { turns[number] }
 
     /// - Parameter isQuery: whether a POST asks for something only (GraphQL); reads the entry.
     init(_ table: EntryTable, _ settings: ArchiveSettings, mode: ArchiveMatchMode, isQuery: (Int) -> Bool) {
@@ -60,15 +66,25 @@ struct ArchiveIndex: Sendable {
         var loose = Chains(count: count)
         var paths = Chains(count: count)
         var images = mode == .nearest ? Chains(count: count) : nil
+        var turns = [Bool](repeating: false, count: table.count)
+        var entries: [UInt64: Int] = [:]
         table.forEachURLFromLast { place, url, pathEnd in
             let path = ArchiveIndex.pathHash(url, pathEnd: pathEnd)
             paths.add(place, path)
-            loose.add(place, ArchiveIndex.looseHash(path, url, pathEnd: pathEnd, final))
+            let hash = ArchiveIndex.looseHash(path, url, pathEnd: pathEnd, final)
+            loose.add(place, hash)
+            if place < turns.count, table[place].isUsable, table[place].method == "GET" {
+                if let other = entries.updateValue(place, forKey: hash) {
+                    turns[place] = true
+                    turns[other] = true
+                }
+            }
             if images != nil, let hash = ImageSize(url, pathEnd: pathEnd)?.hash { images?.add(place, hash) }
         }
         self.loose = loose
         self.paths = paths
         self.images = images
+        self.turns = turns
         changes = table.indices(ofMethods: ["POST", "PUT", "PATCH", "DELETE"]).filter { number in
             let entry = table[number]
             return entry.isUsable && !(entry.method == "POST" && entry.hasRequestBody && isQuery(number))

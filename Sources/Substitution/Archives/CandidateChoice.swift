@@ -141,14 +141,15 @@ extension ArchiveCandidates {
 }
 
 extension MapArchive {
-    /// The entries that change something on the path of another entry, above or below it, in order.
+    /// The entries that change something on the path of another entry, above or below it, in order; of those that the
+    /// map counts.
     public func changes(around number: Int) -> [Int] {
         guard !index.changes.isEmpty else { return [] }
         return relatedChanges.withLock { known in
             if let found = known[number] { return found }
             if known.values.reduce(0, { $0 + $1.count + 16 }) > 1_000_000 { known = [:] }
             let found = index.changes.map { Int($0) }.filter { change in
-                change != number && MapArchive.isRelated(table[change], table[number])
+                change != number && counts(change) && MapArchive.isRelated(table[change], table[number])
             }
             known[number] = found
             return found

@@ -79,6 +79,9 @@ public final class MapArchive: Sendable {
     /// Whether the map counts an entry, or one by a further URL of it, which is told by the URL's place in the table.
     func counts(_ place: Int) -> Bool { counted.isEmpty || counted[place] }
 
+    /// Whether the archive has entries, and `urls` counts none of them.
+    var countsNothing: Bool { !counted.isEmpty && !counted.contains(true) }
+
     /// Whether the map counts an entry (`urls`).
     public func isCounted(_ number: Int) -> Bool { counts(number) }
 

@@ -10,6 +10,9 @@ extension SubstitutionMap {
             func add(_ problem: ArchiveProblem) {
                 if problems.count < limit { problems.append(problem) }
             }
+            if archive.countsNothing {
+                add(ArchiveProblem(.warning, "no entry is under a URL of 'urls', so it answers nothing"))
+            }
             do throws(ArchiveProblem) {
                 try archive.archive.check { add($0) }
             } catch {
