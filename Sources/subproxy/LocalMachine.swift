@@ -18,8 +18,12 @@ enum LocalAddress {
 enum LocalFile {
     /// Why a file can't be opened for reading; nil where it can.
     ///
-    /// - Parameter mayBeFolder: whether it may be a folder.
-    static func unreadableReason(_ path: String, mayBeFolder: Bool = false) -> String? {
+    /// - Parameters:
+    ///   - mayBeFolder: whether it may be a folder.
+    ///   - mayBePipe: whether it may be a pipe, which is not opened: its writer would take that for the reader's end.
+    ///     The default of both is false.
+    static func unreadableReason(_ path: String, mayBeFolder: Bool = false, mayBePipe: Bool = false) -> String? {
+        if mayBePipe, FileStatus(path)?.isPipe == true { return access(path, R_OK) == 0 ? nil : SystemError().text }
         // Without O_NONBLOCK opening a named pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return SystemError().text }
@@ -95,6 +99,7 @@ struct FileStatus {
 
     var isFile: Bool { status.st_mode & S_IFMT == S_IFREG }
     var isFolder: Bool { status.st_mode & S_IFMT == S_IFDIR }
+    var isPipe: Bool { status.st_mode & S_IFMT == S_IFIFO }
     var hasOtherNames: Bool { status.st_nlink > 1 }
 
     /// Whether two paths lead to one file, or one folder.

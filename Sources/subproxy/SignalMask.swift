@@ -69,6 +69,36 @@ struct SignalMask {
         return body()
     }
 
+    /// Ends of the program that are held back.
+    struct HeldEnds {
+        fileprivate let before: sigset_t
+
+        /// Has signals their usual effect again; what has come meanwhile has it now.
+        func restore() {
+            var mask = before
+            pthread_sigmask(SIG_SETMASK, &mask, nil)
+        }
+    }
+
+    /// Holds back the signals that end the program, so that it can put its files in order first.
+    static func holdEnds() -> HeldEnds {
+        var ends = sigset_t()
+        sigemptyset(&ends)
+        for number in SignalMask.ends { sigaddset(&ends, number) }
+        var before = sigset_t()
+        pthread_sigmask(SIG_BLOCK, &ends, &before)
+        return HeldEnds(before: before)
+    }
+
+    /// Whether a signal has come that is held back, and would end the program. (sigpending(2))
+    static var isAskedToEnd: Bool {
+        var pending = sigset_t()
+        sigpending(&pending)
+        return SignalMask.ends.contains { sigismember(&pending, $0) == 1 && !isIgnored($0) }
+    }
+
+    private static let ends = [SIGHUP, SIGINT, SIGTERM]
+
     /// Waits for the next signal.
     func next() -> Arrival {
         var set = sigset_t()

@@ -286,8 +286,29 @@ struct ArchiveCommandTests {
         }
         try folder.write("rec/mine.txt", "x")
         #expect(try run("archive", "convert", "a.har", "rec", "--force").status == 73)
+        // What a link leads to would stay, and nobody would be told.
+        #expect(symlink("b.mhtml", folder.at("c.mhtml")) == 0)
+        let link = try run("archive", "convert", "a.har", "c.mhtml", "--force")
+        #expect(link.status == 73 && link.error.contains("'c.mhtml' is a symbolic link"), "\(link.error)")
+        unlink(folder.at("c.mhtml"))
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a.har", "b.mhtml", "rec"])
+    }
+
+    @Test("convert leaves nothing behind where a signal ends it", arguments: ["out.har", "out"])
+    func interrupted(output: String) throws {
+        let text = String(repeating: "x", count: 1000)
+        try writeHAR(
+            "a.har", (0..<20_000).map { Self.entry("https://www.example.com/\($0)", "text/plain", text) })
+        let process = try SubproxyProcess(["archive", "convert", "a.har", output], folder: folder.path)
+        func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
+        try Wait.until { try names().contains { $0.hasSuffix(".part") || $0 == output } }
+        process.send(SIGTERM)
+        let finished = try process.finish()
+        // It may have been done before the signal came.
+        let isDone = access(folder.at(output), F_OK) == 0
+        #expect(isDone || finished.status != 0)
+        #expect(try names().sorted() == (isDone ? ["a.har", output] : ["a.har"]), "\(finished.error)")
     }
 
     @Test(

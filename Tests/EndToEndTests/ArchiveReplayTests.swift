@@ -504,6 +504,19 @@ struct ArchiveReplayTests {
         #expect(try SubproxyProcess.run(["replay", try folder.write("bad.har", "{")]).status == 65)
     }
 
+    @Test("replay reads an archive from a pipe, named or not")
+    func pipes() throws {
+        let folder = TemporaryFolder()
+        try folder.write("a.har", Self.har([Self.entry("http://a.test/1", "one")]))
+        #expect(mkfifo(folder.at("p.har"), 0o600) == 0)
+        let replay = "\(SubproxyProcess.path) replay"
+        let client = "-- curl --disable -sS http://a.test/1"
+        for script in ["cat a.har | \(replay) /dev/stdin \(client)", "cat a.har >p.har & \(replay) p.har \(client)"] {
+            let ended = try SubproxyProcess.run(["-c", script], program: "sh", folder: folder.path)
+            #expect(ended.status == 0 && ended.output == "one", "\(script): \(ended)")
+        }
+    }
+
     @Test("replay and record say when no connection came from their command; with one they don't")
     func unusedProxy() throws {
         let folder = TemporaryFolder()

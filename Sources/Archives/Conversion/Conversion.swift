@@ -138,13 +138,21 @@ public struct Conversion: Sendable {
             } catch {
                 throw .reading(error)
             }
+            let name = archive.name.split(separator: "/").last ?? ""
+            do throws(ArchiveProblem) {
+                try entry.checkRedaction()
+            } catch {
+                // It would be written with what is to be taken out of it.
+                losses.leaveOutSecret()
+                problems.append((name + archive.table.number(index), error))
+                return
+            }
             guard
                 losses.keeps(
                     entry.exchange, url: entry.url, isUsable: entry.isWhole, isCut: entry.cut != nil,
                     isRepeated: entry.isRepeated, lacksRequestBody: entry.lacksRequestBody)
             else { return }
             guard let problem = try writer.append(entry) else { return }
-            let name = archive.name.split(separator: "/").last ?? ""
             problems.append((name + archive.table.number(index), problem))
         }
         if let first {

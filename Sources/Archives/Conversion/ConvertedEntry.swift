@@ -98,6 +98,13 @@ public struct ConvertedEntry: Sendable {
         }
     }
 
+    /// Looks whether what is to be taken out of the body can be. Does I/O.
+    ///
+    /// - Throws: ``ArchiveProblem`` where it can't be read or decoded, or is in another encoding than UTF-8.
+    func checkRedaction() throws(ArchiveProblem) {
+        if redaction != nil { _ = try openBody() }
+    }
+
     /// Opens the body with the codings that ``exchange`` tells. Does I/O.
     ///
     /// - Throws: ``ArchiveProblem`` where it can't be read.

@@ -4,7 +4,7 @@ import HTTPSemantics
 public struct ConversionLosses: Sendable {
     /// What gets lost, in the order in which it is told.
     public enum Kind: Int, Sendable, CaseIterable {
-        case method, unusable, redirect, repeated, status, fields, requestBody, coding, time
+        case method, unusable, secret, redirect, repeated, status, fields, requestBody, coding, time
     }
 
     private let format: ArchiveFormat
@@ -78,6 +78,9 @@ public struct ConversionLosses: Sendable {
         return (300..<400).contains(exchange.status) && exchange.value("Location") != nil ? .redirect : nil
     }
 
+    /// Counts an entry out of which nothing can be taken, so that it isn't written.
+    mutating func leaveOutSecret() { count(.secret) }
+
     private mutating func count(_ kind: Kind) { counts[kind.rawValue] += 1 }
 
     /// How often something got lost.
@@ -97,6 +100,7 @@ public struct ConversionLosses: Sendable {
         return switch kind {
         case .method: "\(entries) that \(isOne ? "is" : "are") not GET"
         case .unusable: "\(entries) that can't answer"
+        case .secret: "\(entries) out of which nothing can be taken"
         case .redirect: "\(entries) that \(isOne ? "redirects" : "redirect")"
         case .repeated: "\(entries) whose URL an earlier one has"
         case .status: "the \(isOne ? "status" : "statuses") of \(entries)"

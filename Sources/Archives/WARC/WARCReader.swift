@@ -154,7 +154,7 @@ struct WARCReader: ArchiveReader {
     // MARK: Entries
 
     func exchange(at place: EntryPlace) throws(ArchiveProblem) -> RecordedExchange {
-        var exchange = try response(at: WARCReader.place(place))
+        var exchange = try response(at: WARCReader.place(place)).exchange
         let entry = Int(place.extra)
         if let target = revisits[entry] { try revisit(&exchange, target) }
         if requests.indices.contains(entry), requests[entry] != .none { try addRequest(requests[entry], to: &exchange) }
@@ -168,16 +168,17 @@ struct WARCReader: ArchiveReader {
         return LimitedStream(stream(open), limit: limits.body)
     }
 
-    private func response(at place: RecordPlace) throws(ArchiveProblem) -> RecordedExchange {
+    private func response(
+        at place: RecordPlace
+    ) throws(ArchiveProblem) -> (exchange: RecordedExchange, isTruncated: Bool) {
         let open = try open(place)
         var exchange = try response(open)
         // A revisit's is another record's, and of a segment there is more.
         let head = open.record.head
-        if head.kind == .revisit || head.isSegment || (head.isTruncated && !WARCIndex.needsNoBody(exchange.status)) {
-            exchange.body.isMissing = true
-            exchange.body.size = nil
-        }
-        return exchange
+        exchange.body.isMissing = head.kind == .revisit || head.isSegment
+        let isTruncated = head.isTruncated && !WARCIndex.needsNoBody(exchange.status)
+        if exchange.body.isMissing || isTruncated { exchange.body.size = nil }
+        return (exchange, isTruncated)
     }
 
     private func response(_ open: OpenRecord) throws(ArchiveProblem) -> RecordedExchange {
@@ -239,9 +240,11 @@ struct WARCReader: ArchiveReader {
 
     /// Gives a revisit what it stands for: the body, and the fields that it hasn't of its own.
     private func revisit(_ exchange: inout RecordedExchange, _ target: RecordPlace) throws(ArchiveProblem) {
-        let other = try response(at: target)
+        let (other, isTruncated) = try response(at: target)
         let own = exchange
         exchange.body = other.body
+        // A part stands for no other response.
+        if isTruncated { exchange.body.isMissing = true }
         guard own.status != 0 else {
             exchange.status = other.status
             exchange.reason = other.reason

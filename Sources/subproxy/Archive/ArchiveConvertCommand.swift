@@ -28,7 +28,7 @@ struct ArchiveConvertCommand: ProgramCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The document of an .mhtml or .webarchive, and the first page of others; else it is the archives' own.",
+            "The document of an .mhtml or .webarchive, and the first page of a .har (other formats have no pages); else it is the archives' own.",
             valueName: "url"),
         transform: RequestedURL.init)
     var main: RequestedURL?
@@ -53,9 +53,14 @@ struct ArchiveConvertCommand: ProgramCommand {
         let kind = try ArchiveOutput.kind(of: name)
         let output = try ArchiveOutput(name, kind, replaces: force)
         let archives = try files.dropLast().map { file throws(CommandFailure) in try NamedArchive(file).archive }
-        let conversion = Conversion(archives, redaction: redact.isEmpty ? nil : Redaction(names: redact.flatMap { $0 }))
+        let conversion = Conversion(
+            archives, redaction: redact.isEmpty ? nil : Redaction(names: redact.flatMap { $0 }),
+            isInterrupted: { SignalMask.isAskedToEnd })
         var plan = try self.plan(conversion, kind)
         plan.isPrivate = output.isPrivate
+        // A signal that comes meanwhile has its effect when what is half written is gone.
+        let held = SignalMask.holdEnds()
+        defer { held.restore() }
         let result = try output.write { path throws(ConversionFailure) in
             try conversion.write(kind, to: path, plan)
         }

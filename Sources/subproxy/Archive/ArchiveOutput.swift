@@ -70,6 +70,10 @@ struct ArchiveOutput {
         guard replaces else {
             throw CommandFailure(status: .cantCreate, message: "'\(name)' exists; --force replaces it")
         }
+        guard !ArchiveOutput.isLink(name) else {
+            throw CommandFailure(
+                status: .cantCreate, message: "'\(name)' is a symbolic link; name what it leads to, or remove it")
+        }
         if isFolder, !ArchiveOutput.isRecording(name) {
             throw CommandFailure(
                 status: .cantCreate, message: "'\(name)' is no recording; only such a folder is replaced")
@@ -99,6 +103,11 @@ struct ArchiveOutput {
         var status = stat()
         guard let kind else { return lstat(path, &status) == 0 }
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == kind
+    }
+
+    private static func isLink(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
     /// Whether a folder has nothing but what a recording has, and what a recorder that was killed leaves in it.

@@ -42,7 +42,7 @@ struct ReplayCommand: ProgramCommand {
         }
         for name in archives where name != "-" {
             try RecordingFolder.refuseOther(name)
-            guard let reason = LocalFile.unreadableReason(name, mayBeFolder: true) else { continue }
+            guard let reason = LocalFile.unreadableReason(name, mayBeFolder: true, mayBePipe: true) else { continue }
             let isCommand = command.isEmpty && name != archives.first && !name.contains(".")
             let hint = isCommand ? UsageMessage.terminatorHint("replay") : ""
             throw CommandFailure(status: .noInput, message: "the archive '\(name)' can't be read: \(reason)\(hint)")

@@ -333,13 +333,40 @@ struct ConversionTests {
                     == (lost == 0 ? nil : "lost: \(words) that can't answer"))
             if kind.format == .warc { warc = made.archive }
         }
-        // What says so has no body to be taken for a whole one.
+        // And so it stays, with the part that there is, where that is read again.
+        let again: [[Unusable?]] = [[.failed, nil], [.bodyTruncated, nil], [nil]]
         for (number, kind) in kinds.enumerated() {
             let made = try convert([try #require(warc)], kind, "again-" + Self.name(number, kind))
             let table = made.archive.table
-            let isRecord = kind.format == .warc
-            #expect((0..<table.count).map { table[$0].unusable } == (isRecord ? [nil] : [.bodyNotRecorded, nil]))
-            #expect(made.result.losses.contains("lost: 1 entry that can't answer") == isRecord)
+            #expect((0..<table.count).map { table[$0].unusable } == again[number])
+            #expect(made.result.losses.contains("lost: 1 entry that can't answer") == (kind.format == .recording))
+            var body = try made.archive.openPortableBody(0)
+            #expect(try body.readAll(limit: 10) == Array("a".utf8))
+        }
+    }
+
+    @Test("leaves out an entry out of which nothing can be taken, and writes the others")
+    func unredactable() throws {
+        var writer = try WARCWriter(isCompressed: false, randomness: SeededGenerator(seed: 1))
+        var bytes: [UInt8] = []
+        func add(_ url: String, _ body: [UInt8], _ fields: [(String, String)] = []) throws {
+            bytes += try writer.records(
+                Self.exchange(url, "application/json", fields: fields), time: 0, body: body)
+        }
+        let json = Array(#"{"x":"s"}"#.utf8)
+        try add("http://a.example/1", json)
+        try add(
+            "http://a.example/2", [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xFF], [("Content-Encoding", "gzip")])
+        try add("http://a.example/3", [0xFF, 0xFE] + json.flatMap { [$0, 0] })
+        try add("http://a.example/4", json)
+        let source = try openArchive(bytes, "a.warc")
+        for (number, kind) in ArchiveKind.all.enumerated() where !kind.isPage {
+            let made = try convert(
+                [source], kind, "unredactable-" + Self.name(number, kind), Redaction(names: ["x"]))
+            #expect(made.archive.urls == ["http://a.example/1", "http://a.example/4"], "\(kind)")
+            #expect(made.result.losses.contains("lost: 2 entries out of which nothing can be taken"))
+            #expect(made.result.problems.count == 2, "\(made.result.problems)")
+            #expect(try !made.archive.text(0).contains(#""s""#))
         }
     }
 
