@@ -102,7 +102,7 @@ struct KeyIndexer {
     // MARK: Exact URLs
 
     /// Marks the exact URLs that are found by their path: those without parameters, and those of which a rule has
-    /// another condition for the query than that it be the same.
+    /// another condition for the query than that it be the same, here or in an earlier file, which is tried first.
     private func markPathKeys(_ key: MapBuilder.Key, _ storage: inout MapStorage, _ diagnostics: FileDiagnostics) {
         let head = storage.records[Int(key.record)]
         guard head.kind == .exact else { return }
@@ -115,10 +115,43 @@ struct KeyIndexer {
             return
         }
         let conditions = KeyIndexer.queryConditions(key.record, storage)
-        storage.records[Int(key.record)].isFoundByPath = conditions != [.exact]
+        storage.records[Int(key.record)].isFoundByPath = conditions != [.exact] || hasPathKey(head, storage)
         if conditions.contains(.ignore), !head.isSecondScheme {
             diagnostics.warning("the query of this URL takes no part, because of 'query: ignore'", at: key.span)
         }
+    }
+
+    /// Whether an earlier file has this URL, its query included, among those that are found by their path.
+    private func hasPathKey(_ record: RuleRecord, _ storage: MapStorage) -> Bool {
+        guard !queries.isEmpty else { return false }
+        return storage.arena.withUnsafeBytes { arena in
+            storage.records.withUnsafeBufferPointer { records in
+                let key = UnsafeRawBufferPointer(rebasing: arena[record.keyRange])
+                return pathKey(like: key, KeyIndexer.hash(withQuery: key), arena, records) != nil
+            }
+        }
+    }
+
+    /// The URL with the same query, in any order, among those that are found by their path.
+    private func pathKey(
+        like key: UnsafeRawBufferPointer, _ hash: UInt64, _ arena: UnsafeRawBufferPointer,
+        _ records: UnsafeBufferPointer<RuleRecord>
+    ) -> UInt32? {
+        let pathEnd = URLText.pathEnd(key)
+        let path = UnsafeRawBufferPointer(rebasing: key[0..<pathEnd])
+        return queries.first(hash) { candidate in
+            let text = UnsafeRawBufferPointer(rebasing: arena[records[Int(candidate)].keyRange])
+            return ExactIndex.key(records[Int(candidate)], arena, hasPath: path)
+                && QueryParameters(of: key, pathEnd: pathEnd)
+                    .isPermutation(of: QueryParameters(of: text, pathEnd: pathEnd))
+        }
+    }
+
+    /// The hash of a URL's path and of its parameters, in any order.
+    private static func hash(withQuery key: UnsafeRawBufferPointer) -> UInt64 {
+        let pathEnd = URLText.pathEnd(key)
+        return QueryParameters(of: key, pathEnd: pathEnd)
+            .combined(with: URLHash.of(UnsafeRawBufferPointer(rebasing: key[0..<pathEnd])))
     }
 
     /// What the rules of a key want of the query.
@@ -174,19 +207,11 @@ struct KeyIndexer {
         }
         let hash = QueryParameters(of: key, pathEnd: pathEnd).combined(with: pathHash)
         let exact = storage.exact.first(parameters: hash, key, pathEnd: pathEnd, arena: arena, records: records)
-        let other = queries.first(hash) { candidate in
-            let text = UnsafeRawBufferPointer(rebasing: arena[records[Int(candidate)].keyRange])
-            return ExactIndex.key(records[Int(candidate)], arena, hasPath: path)
-                && QueryParameters(of: key, pathEnd: pathEnd)
-                    .isPermutation(of: QueryParameters(of: text, pathEnd: pathEnd))
-        }
+        let other = pathKey(like: key, hash, arena, records)
         var like: Earlier?
         if record.isFoundByPath {
             queries.insert(entry, hash: hash) { candidate in
-                let text = UnsafeRawBufferPointer(rebasing: arena[records[Int(candidate)].keyRange])
-                let end = URLText.pathEnd(text)
-                return QueryParameters(of: text, pathEnd: end)
-                    .combined(with: URLHash.of(UnsafeRawBufferPointer(rebasing: text[0..<end])))
+                KeyIndexer.hash(withQuery: UnsafeRawBufferPointer(rebasing: arena[records[Int(candidate)].keyRange]))
             }
             if let first = storage.exact.first(
                 path: pathHash, key, pathEnd: pathEnd, arena: arena, records: records)
@@ -265,8 +290,13 @@ struct KeyIndexer {
             return
         }
         let file = storage.files[Int(first.file)].name
-        diagnostics.warning(
-            "this \(noun) is in \(file):\(first.line) too, which is tried first\(normal)", at: key.span)
+        let isTriedLater = storage.arena.withUnsafeBytes { arena in
+            second.kind == .exact
+                && KeyIndexer.rank(key.record, storage, arena).rawValue
+                    < KeyIndexer.rank(earlier, storage, arena).rawValue
+        }
+        let order = isTriedLater ? "which is tried after this one" : "which is tried first"
+        diagnostics.warning("this \(noun) is in \(file):\(first.line) too, \(order)\(normal)", at: key.span)
     }
 
     // MARK: The end

@@ -292,6 +292,30 @@ struct IncludeTests {
         #expect(try map.answer("http://h/d/x") == "d/x")
     }
 
+    @Test("a URL with a query that two files have is tried in the order that its warning says")
+    func queriesAcrossFiles() throws {
+        func loaded(_ first: String, _ second: String) throws -> (map: SubstitutionMap, headlines: [String]) {
+            let result = loadFiles(
+                [
+                    "a.yaml": "substitutions:\n  http://h/a?p=1&q=2: { text: first, query: \(first) }",
+                    "b.yaml": "substitutions:\n  http://h/a?q=2&p=1: { text: second, query: \(second) }",
+                ], ["a.yaml", "b.yaml"])
+            return (try #require(result.map), result.diagnostics.map(\.diagnostic.headline))
+        }
+        let conditions = ["exact", "{ p: \"*\" }", "ignore"]
+        for (first, second) in conditions.flatMap({ first in conditions.map { (first, $0) } }) {
+            let isSecondFirst = first == "ignore" && second != "ignore"
+            let (map, headlines) = try loaded(first, second)
+            let order = isSecondFirst ? "after this one" : "first"
+            let warnings = headlines.filter { $0.contains("this URL is in") }
+            #expect(warnings == ["b.yaml:2:3: warning: this URL is in a.yaml:2 too, which is tried \(order)"])
+            let answer = try map.answer("http://h/a?p=1&q=2")
+            #expect(answer.hasSuffix(isSecondFirst ? "second" : "first"), "\(first), then \(second)")
+        }
+        let (map, _) = try loaded("{ p: \"*\" }", "exact")
+        #expect(try map.answer("http://h/a?q=2&p=1&r=3").hasSuffix("first"))
+    }
+
     @Test("a root that does not exist is a warning, one that is a file an error")
     func missingRoot() {
         let text = "root: bundle\nsubstitutions: { \"http://h/a\": a }"
