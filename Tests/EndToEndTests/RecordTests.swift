@@ -477,7 +477,9 @@ struct RecordTests {
                 "recorded 1 exchange of 1 host (5 bytes) to \(path)/; 5 were not recorded: 1 cut off, 2 failed, "
                     + "1 too long, 1 upgraded\n"), "\(binary.process.error)")
         let list = try stage.folder.text(of: "r/recording.yaml")
-        #expect(list.contains("/early") && !list.contains("103") && !list.contains("Via") && !list.contains("Date"))
+        // A port and a time may have the digits of a status.
+        #expect(list.contains("/early") && !list.contains("</a>") && !list.contains("status: 103"))
+        #expect(!list.contains("Via:") && !list.contains("Date:"))
     }
 
     @Test("Origins are asked for bodies that can be kept: no conditions, no cache, no coding that nobody knows")
