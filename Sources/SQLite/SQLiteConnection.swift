@@ -37,7 +37,7 @@ public final class SQLiteConnection {
     }
 
     /// Whether ``goesOn`` has ended the statement that runs or is prepared, whatever SQLite makes of that.
-    private var isEnded = false
+    var isEnded = false
     /// What the authorizer was asked.
     private var actionCount = 0
 
@@ -137,6 +137,7 @@ public final class SQLiteConnection {
             var end: CInt = 0
             guard let base = text.baseAddress else { return .success(nil) }
             let code = base.withMemoryRebound(to: CChar.self, capacity: text.count) { characters in
+                isEnded = false
                 subproxy_sqlite_begin_budget(preparationBytes, preparationDeadline?() ?? .max)
                 let code = sqlite3_prepare_v3(
                     pointer, characters, CInt(clamping: text.count), flags, &statement, &tail)
@@ -144,8 +145,8 @@ public final class SQLiteConnection {
                 read = tail.map { $0 - characters } ?? text.count
                 return code
             }
+            defer { isEnded = false }
             guard code == SQLITE_OK else { return .failure(preparationError(end) ?? error(code)) }
-            isEnded = false
             return .success(statement.map { SQLiteStatement($0, self) })
         }
         length = read

@@ -57,6 +57,7 @@ public final class SQLiteStatement {
     /// - Returns: whether there is one. After the last one, or an error, the statement is back at its beginning.
     /// - Throws: What it failed for.
     public func step() throws(SQLiteError) -> Bool {
+        connection.isEnded = false
         let code = sqlite3_step(pointer)
         if code == SQLITE_ROW { return true }
         guard code == SQLITE_DONE else {

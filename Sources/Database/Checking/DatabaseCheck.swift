@@ -135,7 +135,7 @@ public final class DatabaseCheck {
             for named in all where !named.statement.sql.isEmpty {
                 found += try StatementCheck(session, named, view).findings()
             }
-            if rule.writes != .off { found += unwritable(view, session) }
+            if rule.writes != .off, rule.statement == nil { found += unwritable(view, session) }
         } catch {
             found.append(Finding(true, Problem(error, of: name, guardian).detail))
         }

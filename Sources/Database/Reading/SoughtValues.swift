@@ -44,8 +44,9 @@ struct SoughtValues {
         case .null: hasNull = true
         case .string(let string) where isJSON:
             values.append(.text(json.text))
-            // A text that is no JSON is shown as it is.
-            if (try? JSONReader.value(string)) == nil { values.append(.text(string)) }
+            // A text that is no JSON is shown as it is. In a column of numbers none in the form of one is kept as a text.
+            let isNumber = operand.affinity.isNumeric && SQLNumber(string.trimmed) != nil
+            if !isNumber, !JSONOutput.isJSON(string) { values.append(.text(string)) }
         case .number(let number) where isJSON:
             values.append(.text(number.text))
             if operand.affinity == .none, let value = number.sqlValue { values.append(value) }

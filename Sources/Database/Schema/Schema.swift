@@ -125,11 +125,11 @@ struct ColumnReference: Sendable, Hashable {
     /// counts which SQLite itself writes.
     var after: String {
         guard let affinity else { return collated }
-        let other =
-            affinity.isNumeric
-            ? "+CAST(x AS TEXT) FROM sought"
-            : "+CAST(x AS INTEGER) FROM sought WHERE CAST(CAST(x AS INTEGER) AS TEXT)=x"
-        return ")) SELECT x FROM sought UNION ALL SELECT \(other))"
+        var others = ["+CAST(x AS TEXT) FROM sought WHERE typeof(x)<>'blob'"]
+        if !affinity.isNumeric {
+            others = ["INTEGER", "REAL"].map { "+CAST(x AS \($0)) FROM sought WHERE CAST(CAST(x AS \($0)) AS TEXT)=x" }
+        }
+        return ")) SELECT x FROM sought" + others.map { " UNION ALL SELECT \($0)" }.joined() + ")"
     }
 
     private var collated: String { collation.map { " COLLATE \($0.quotedName)" } ?? "" }

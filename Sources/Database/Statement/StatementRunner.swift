@@ -230,7 +230,8 @@ struct StatementRunner {
     private func run(_ body: () throws(SQLiteError) -> Void) throws(Problem) {
         do throws(SQLiteError) { try body() } catch {
             guard error.name == "SQLITE_MISMATCH", !statement.isWrite else { throw session.problem(error) }
-            throw .badValue("a parameter of the statement is missing or no whole number, which LIMIT and OFFSET need")
+            throw .badValue(
+                "LIMIT or OFFSET of the statement is no whole number, as where a parameter is missing or another text")
         }
     }
 

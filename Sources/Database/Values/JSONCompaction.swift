@@ -1,4 +1,10 @@
 extension JSONOutput {
+    /// Whether a text in a JSON column is shown as the value that it is.
+    static func isJSON(_ text: [UInt8]) -> Bool {
+        var output = JSONOutput()
+        return text.withUnsafeBufferPointer { output.append(json: $0) }
+    }
+
     /// Appends JSON text without the blanks between its tokens.
     ///
     /// - Returns: whether the text is valid JSON (RFC 8259) of at most `levels` levels; if not, nothing is appended.

@@ -164,7 +164,7 @@ struct BodyReader {
         case .text(let text):
             do throws(JSONError) { json = try JSONReader.value(text) } catch {
                 // What is shown as an object may have a member twice, or half a surrogate pair.
-                guard !BodyReader.isShown(text) else {
+                guard !JSONOutput.isJSON(text) else {
                     let name = view.table.columns[column].name
                     throw .badBody(
                         "'\(name)' has JSON that nothing can be merged into: \(error.description(in: text)); set all of it as application/json"
@@ -178,12 +178,6 @@ struct BodyReader {
         }
         json.merge(patch: patch)
         return json == .null ? .null : .text(try text(of: json, column))
-    }
-
-    /// Whether a text of a JSON column is shown as the value that it is.
-    private static func isShown(_ text: [UInt8]) -> Bool {
-        var output = JSONOutput()
-        return text.withUnsafeBufferPointer { output.append(json: $0) }
     }
 
     // MARK: Texts

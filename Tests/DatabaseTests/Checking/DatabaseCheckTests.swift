@@ -47,9 +47,10 @@ import Testing
             CREATE TRIGGER changed AFTER UPDATE OF a ON t BEGIN INSERT INTO log VALUES("written"); END;
             CREATE VIEW v AS SELECT absent FROM t;
             """
-        func messages(_ writes: DatabaseRule.Writes) -> [String] {
+        func messages(_ writes: DatabaseRule.Writes, sql: String? = nil) -> [String] {
             var rule = DatabaseRule.unhurried
             rule.writes = writes
+            rule.statement = sql.map { DatabaseRule.Statement(sql: $0) }
             rule.forms = [.init(table: "v", column: "a", form: .json)]
             rule.keys = [.init(table: "v", columns: ["a"])]
             let check = DatabaseCheck(path: path, exists: false, name: "shop.db", seeds: [seed(script)])
@@ -57,10 +58,11 @@ import Testing
         }
         let view = "false v in shop.db can't be used: no such column: absent (SQLITE_ERROR)"
         #expect(messages(.off) == [view])
-        #expect(
-            messages(.memory) == [
-                view, "false rows of t in shop.db can't be changed: no such column: written (SQLITE_ERROR)",
-            ])
+        // Newer versions of SQLite say what double quotes stand for.
+        let found = messages(.memory)
+        #expect(found.count == 2 && found.first == view, "\(found)")
+        #expect(found.last?.hasPrefix("false rows of t in shop.db can't be changed: no such column: ") == true)
+        #expect(messages(.memory, sql: "DELETE FROM log") == [view])
     }
 
     @Test func `A key that several rows may have is a warning`() {

@@ -73,7 +73,7 @@ import Testing
         for query in ["", "?n=abc"] {
             let answer = list.send(.post, query)
             #expect(answer.status == 400 && answer.body.contains(#""title":"bad value""#), "\(answer)")
-            #expect(answer.body.contains("LIMIT and OFFSET"))
+            #expect(answer.body.contains("LIMIT or OFFSET"))
         }
     }
 
