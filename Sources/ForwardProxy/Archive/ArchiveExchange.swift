@@ -155,7 +155,10 @@ final class ArchiveExchange: Exchange {
             guard client != nil else { return }
             switch result {
             case .success(let choice): take(choice)
-            case .failure(let failure): fail(failure, asking.candidates.entries.first ?? 0)
+            case .failure(let failure):
+                // What can't be read stands in for no origin that may answer.
+                if let origin, self.failure == nil { return forward(origin) }
+                fail(failure, asking.candidates.entries.first ?? 0)
             }
         }
     }
@@ -196,7 +199,10 @@ final class ArchiveExchange: Exchange {
         let passing = passing
         let (loop, asking, request, failure) = (loop, asking, request, failure)
         let isAnswered = loop.ruleBehindArchives(request, asking.asked).map { !loop.map.rule($0.id).forwards } ?? false
-        if let firstOrigin, failure == nil, !isAnswered { return forward(firstOrigin) }
+        if let firstOrigin, failure == nil, !isAnswered {
+            loop.noteRule(firstOrigin.detail, on: client)
+            return forward(firstOrigin)
+        }
         self.client = nil
         client.resume(request, passing) {
             let rule = loop.ruleBehindArchives(request, asking.asked).map { loop.map.rule($0.id) }

@@ -49,12 +49,12 @@ struct ArchiveIndex: Sendable {
     let images: Chains?
     /// Entries with a method that changes something, in the order of the archive: they divide what GETs see.
     let changes: [UInt32]
-    /// Entries whose URL differs from another one's in cache busters alone: a client that has had one of them gets the
-    /// next one, by whichever URL it asks.
+    /// Entries whose URL differs from another one's in nothing but cache busters: a client that has had one of them gets
+    /// the next one, by whichever URL it asks. Empty where there are no turns.
     private let turns: [Bool]
 
     /// Whether an entry is one of several that a URL with another cache buster would get in turn.
-    func takesTurns(_ number: Int) -> Bool { turns[number] }
+    func takesTurns(_ number: Int) -> Bool { !turns.isEmpty && turns[number] }
 
     /// - Parameter isQuery: whether a POST asks for something only (GraphQL); reads the entry.
     init(_ table: EntryTable, _ settings: ArchiveSettings, mode: ArchiveMatchMode, isQuery: (Int) -> Bool) {
@@ -66,15 +66,21 @@ struct ArchiveIndex: Sendable {
         var loose = Chains(count: count)
         var paths = Chains(count: count)
         var images = mode == .nearest ? Chains(count: count) : nil
-        var turns = [Bool](repeating: false, count: table.count)
+        // Where it is strict, cache busters count as well, unless they are taken out.
+        let isRedacted = !final.redacted.isEmpty || final.hasRedactedNames
+        let hasTurns = settings.isSequence && (mode != .strict || isRedacted)
+        var turns = [Bool](repeating: false, count: hasTurns ? table.count : 0)
         var entries: [UInt64: Int] = [:]
+        entries.reserveCapacity(turns.count)
         table.forEachURLFromLast { place, url, pathEnd in
             let path = ArchiveIndex.pathHash(url, pathEnd: pathEnd)
             paths.add(place, path)
             let hash = ArchiveIndex.looseHash(path, url, pathEnd: pathEnd, final)
             loose.add(place, hash)
             if place < turns.count, table[place].isUsable, table[place].method == "GET" {
-                if let other = entries.updateValue(place, forKey: hash) {
+                // Both schemes have one hash, and neither takes turns with the other.
+                let key = ArchiveIndex.isSecure(url) ? ~hash : hash
+                if let other = entries.updateValue(place, forKey: key) {
                     turns[place] = true
                     turns[other] = true
                 }

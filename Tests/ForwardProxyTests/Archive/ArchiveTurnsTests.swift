@@ -63,7 +63,9 @@ struct ArchiveTurnsTests {
         let proxy = try TestProxy(
             "archives: [{ file: a.har, when: origin-fails }, b.har]\n",
             files: [
-                "a.har": Self.har(Self.entry(url, "a", method: "POST", asked: "one")),
+                "a.har": Self.har(
+                    Self.entry(url, "a", method: "POST", asked: "one"),
+                    Self.entry(url + "/later", "a", method: "POST", asked: "one")),
                 "b.har": Self.har(Self.entry(url, "b", method: "POST", asked: "two")),
             ])
         let type = ["Content-Type: text/plain"]
@@ -71,5 +73,8 @@ struct ArchiveTurnsTests {
         let answers = try ["one", "two", "three"].map { try proxy.exchange("POST", url, fields: type, body: $0).body }
         #expect(answers == ["origin", "b", "origin"])
         #expect(origin.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["one", "three"])
+        // An archive that can't be read any more keeps nobody from the origin.
+        try proxy.write("{", to: "a.har")
+        #expect(try proxy.exchange("POST", url + "/later", fields: type, body: "one").body == "origin")
     }
 }
