@@ -139,6 +139,11 @@ public struct Conversion: Sendable {
                 throw .reading(error)
             }
             let name = archive.name.split(separator: "/").last ?? ""
+            guard
+                losses.keeps(
+                    entry.exchange, url: entry.url, isUsable: entry.isWhole, isCut: entry.cut != nil,
+                    isRepeated: entry.isRepeated, lacksRequestBody: entry.lacksRequestBody)
+            else { return }
             do throws(ArchiveProblem) {
                 try entry.checkRedaction()
             } catch {
@@ -147,11 +152,6 @@ public struct Conversion: Sendable {
                 problems.append((name + archive.table.number(index), error))
                 return
             }
-            guard
-                losses.keeps(
-                    entry.exchange, url: entry.url, isUsable: entry.isWhole, isCut: entry.cut != nil,
-                    isRepeated: entry.isRepeated, lacksRequestBody: entry.lacksRequestBody)
-            else { return }
             guard let problem = try writer.append(entry) else { return }
             problems.append((name + archive.table.number(index), problem))
         }

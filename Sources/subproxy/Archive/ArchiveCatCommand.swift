@@ -53,9 +53,10 @@ struct ArchiveCatCommand: ProgramCommand {
         }
         var exchange = try archive.exchange(index)
         exchange.body.codings = OutgoingFields.removableCodings(exchange)
-        guard !exchange.body.isMissing || exchange.method == "HEAD" else {
+        let isCut = archive.table[index].unusable == .bodyTruncated
+        guard !exchange.body.isMissing && !isCut || exchange.method == "HEAD" else {
             let why = archive.table[index].unusable?.words ?? Unusable.bodyNotRecorded.words
-            StandardStream.error.writeLine("subproxy: error: \(position) has no body: \(why)")
+            StandardStream.error.writeLine("subproxy: error: \(position) has no whole body: \(why)")
             return .failure
         }
         var stream: any BodyStream = MemoryStream([])

@@ -67,12 +67,12 @@ struct ArchiveOutput {
         if let status = FileStatus(name), !status.isFile, !status.isFolder {
             throw CommandFailure(status: .cantCreate, message: "'\(name)' is neither a file nor a folder")
         }
-        guard replaces else {
-            throw CommandFailure(status: .cantCreate, message: "'\(name)' exists; --force replaces it")
-        }
         guard !ArchiveOutput.isLink(name) else {
             throw CommandFailure(
                 status: .cantCreate, message: "'\(name)' is a symbolic link; name what it leads to, or remove it")
+        }
+        guard replaces else {
+            throw CommandFailure(status: .cantCreate, message: "'\(name)' exists; --force replaces it")
         }
         if isFolder, !ArchiveOutput.isRecording(name) {
             throw CommandFailure(

@@ -100,7 +100,7 @@ struct NamedArchive {
     /// - Throws: ``Archives/ArchiveProblem`` where it can't be read or decoded.
     func size(_ index: Int, _ exchange: RecordedExchange) throws(ArchiveProblem) -> Int? {
         var body = exchange.body
-        guard !body.isMissing else { return nil }
+        guard !body.isMissing, archive.table[index].unusable != .bodyTruncated else { return nil }
         body.codings = OutgoingFields.removableCodings(exchange)
         if let size = body.size, body.codings.isEmpty, !body.isRewritten { return size }
         var stream = try ContentDecoder.stream(
