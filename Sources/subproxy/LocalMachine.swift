@@ -99,6 +99,8 @@ struct FileStatus {
 
     var isFile: Bool { status.st_mode & S_IFMT == S_IFREG }
     var isFolder: Bool { status.st_mode & S_IFMT == S_IFDIR }
+    /// Whether it is a symbolic link, which is told where links are not followed.
+    var isLink: Bool { status.st_mode & S_IFMT == S_IFLNK }
     var isPipe: Bool { status.st_mode & S_IFMT == S_IFIFO }
     var hasOtherNames: Bool { status.st_nlink > 1 }
 

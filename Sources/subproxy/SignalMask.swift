@@ -69,25 +69,18 @@ struct SignalMask {
         return body()
     }
 
-    /// Ends of the program that are held back.
-    struct HeldEnds {
-        fileprivate let before: sigset_t
-
-        /// Has signals their usual effect again; what has come meanwhile has it now.
-        func restore() {
-            var mask = before
-            pthread_sigmask(SIG_SETMASK, &mask, nil)
-        }
-    }
-
-    /// Holds back the signals that end the program, so that it can put its files in order first.
-    static func holdEnds() -> HeldEnds {
+    /// Runs `body` with the signals held back that end the program, so that it can put its files in order; what has come
+    /// meanwhile has its effect behind it.
+    static func holdingEnds<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         var ends = sigset_t()
         sigemptyset(&ends)
         for number in SignalMask.ends { sigaddset(&ends, number) }
         var before = sigset_t()
         pthread_sigmask(SIG_BLOCK, &ends, &before)
-        return HeldEnds(before: before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        return try body()
     }
 
     /// Whether a signal has come that is held back, and would end the program. (sigpending(2))

@@ -132,7 +132,7 @@ public struct Conversion: Sendable {
         }
         func add(_ archive: Archive, _ index: Int) throws(ConversionFailure) {
             try goOn()
-            let entry: ConvertedEntry
+            var entry: ConvertedEntry
             do throws(ArchiveProblem) {
                 entry = try ConvertedEntry(archive, index, redaction)
             } catch {
@@ -145,10 +145,10 @@ public struct Conversion: Sendable {
                     isRepeated: entry.isRepeated, lacksRequestBody: entry.lacksRequestBody)
             else { return }
             do throws(ArchiveProblem) {
-                try entry.checkRedaction()
+                try entry.redactBody()
             } catch {
                 // It would be written with what is to be taken out of it.
-                losses.leaveOutSecret()
+                losses.countUnredactable()
                 problems.append((name + archive.table.number(index), error))
                 return
             }

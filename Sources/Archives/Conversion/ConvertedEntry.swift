@@ -11,6 +11,8 @@ public struct ConvertedEntry: Sendable {
     /// The URL in the map's normal form; empty where it is none of http or https.
     public let url: [UInt8]
     private let redaction: Redaction?
+    /// The body without what is taken out, once it is read.
+    private var redactedBody: [UInt8]?
 
     /// Reads an entry. Does I/O.
     ///
@@ -98,20 +100,23 @@ public struct ConvertedEntry: Sendable {
         }
     }
 
-    /// Looks whether what is to be taken out of the body can be. Does I/O.
+    /// Takes out of the body what is to be, and keeps what is left, which writers read several times. Does I/O.
     ///
     /// - Throws: ``ArchiveProblem`` where it can't be read or decoded, or is in another encoding than UTF-8.
-    func checkRedaction() throws(ArchiveProblem) {
-        if redaction != nil { _ = try openBody() }
+    mutating func redactBody() throws(ArchiveProblem) {
+        if let redaction { redactedBody = try self.body(redaction) }
     }
 
     /// Opens the body with the codings that ``exchange`` tells. Does I/O.
     ///
     /// - Throws: ``ArchiveProblem`` where it can't be read.
     public func openBody() throws(ArchiveProblem) -> any BodyStream {
-        guard let redaction else {
-            return exchange.body.isMissing ? MemoryStream([]) : try archive.openPortableBody(index)
-        }
+        if let redactedBody { return MemoryStream(redactedBody) }
+        if let redaction { return MemoryStream(try body(redaction)) }
+        return exchange.body.isMissing ? MemoryStream([]) : try archive.openPortableBody(index)
+    }
+
+    private func body(_ redaction: Redaction) throws(ArchiveProblem) -> [UInt8] {
         let recorded = try archive.exchange(index).body
         var stream = try ContentDecoder.stream(
             try archive.openPortableBody(index), codings: recorded.codings, storedBytes: recorded.storedBytes,
@@ -121,7 +126,7 @@ public struct ConvertedEntry: Sendable {
             throw ArchiveProblem(
                 .error, "entry \(index + 1) is JSON in UTF-16 or UTF-32, out of which nothing can be taken")
         }
-        return MemoryStream(kept)
+        return kept
     }
 
     /// Opens the body without content codings, but for those of a part, which can't be undone. Does I/O.

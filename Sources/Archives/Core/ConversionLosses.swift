@@ -4,7 +4,7 @@ import HTTPSemantics
 public struct ConversionLosses: Sendable {
     /// What gets lost, in the order in which it is told.
     public enum Kind: Int, Sendable, CaseIterable {
-        case method, unusable, secret, redirect, repeated, status, fields, requestBody, coding, time
+        case method, unusable, unredactable, redirect, repeated, status, fields, requestBody, coding, time
     }
 
     private let format: ArchiveFormat
@@ -79,7 +79,7 @@ public struct ConversionLosses: Sendable {
     }
 
     /// Counts an entry out of which nothing can be taken, so that it isn't written.
-    mutating func leaveOutSecret() { count(.secret) }
+    mutating func countUnredactable() { count(.unredactable) }
 
     private mutating func count(_ kind: Kind) { counts[kind.rawValue] += 1 }
 
@@ -100,7 +100,7 @@ public struct ConversionLosses: Sendable {
         return switch kind {
         case .method: "\(entries) that \(isOne ? "is" : "are") not GET"
         case .unusable: "\(entries) that can't answer"
-        case .secret: "\(entries) out of which nothing can be taken"
+        case .unredactable: "\(entries) out of which nothing can be taken"
         case .redirect: "\(entries) that \(isOne ? "redirects" : "redirect")"
         case .repeated: "\(entries) whose URL an earlier one has"
         case .status: "the \(isOne ? "status" : "statuses") of \(entries)"

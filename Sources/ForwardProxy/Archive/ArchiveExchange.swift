@@ -198,16 +198,15 @@ final class ArchiveExchange: Exchange {
         }
         let passing = passing
         let (loop, asking, request, failure) = (loop, asking, request, failure)
-        let isAnswered = loop.ruleBehindArchives(request, asking.asked).map { !loop.map.rule($0.id).forwards } ?? false
-        if let firstOrigin, failure == nil, !isAnswered {
+        // What a rule has an answer for goes to no origin, and is no miss.
+        let hasAnswer = loop.ruleBehindArchives(request, asking.asked).map { !loop.map.rule($0.id).forwards } ?? false
+        if let firstOrigin, failure == nil, !hasAnswer {
             loop.noteRule(firstOrigin.detail, on: client)
             return forward(firstOrigin)
         }
         self.client = nil
         client.resume(request, passing) {
-            let rule = loop.ruleBehindArchives(request, asking.asked).map { loop.map.rule($0.id) }
-            // What a rule has an answer for is no miss.
-            if asking.askOrigin != nil || rule?.forwards ?? true,
+            if asking.askOrigin != nil || !hasAnswer,
                 case .begun(let exchange) = loop.missed(
                     asking.asked, missed, hasCandidates: asking.hasOtherBody, request, client)
             {

@@ -322,10 +322,9 @@ extension AnswerContent {
         let isCompressed =
             !options.saysCoding && type.essence.elementsEqual("image/svg+xml".utf8)
             && String(decoding: file.path.suffix(5), as: UTF8.self).equalsIgnoringASCIICase(".svgz")
+        let hasSiblings = !options.saysCoding && !options.setsETag && !isCompressed
         return AnswerContent(
-            bodies: file.variants.filter { variant in
-                variant.coding == nil || !options.saysCoding && !options.setsETag && !isCompressed
-            }.map { variant in
+            bodies: file.variants.filter { hasSiblings || $0.coding == nil }.map { variant in
                 Body(
                     coding: variant.coding, etag: variant.etag, lastModified: min(variant.lastModified, now),
                     size: variant.size, bytes: variant.body, sealed: variant.sealed)

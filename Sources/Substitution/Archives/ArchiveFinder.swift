@@ -312,7 +312,7 @@ struct ArchiveFinder {
         return ArchiveCandidates(
             archive: archive, step: step, entries: entries,
             isCertain: entries.count == 1 && isCertain(table[entries[0]])
-                && !(archive.settings.isSequence && archive.index.takesTurns(entries[0])))
+                && !archive.index.takesTurns(entries[0]))
     }
 
     /// Whether nothing else of the request has to be looked at where this is the only candidate.

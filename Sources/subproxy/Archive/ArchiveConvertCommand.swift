@@ -58,14 +58,8 @@ struct ArchiveConvertCommand: ProgramCommand {
             isInterrupted: { SignalMask.isAskedToEnd })
         var plan = try self.plan(conversion, kind)
         plan.isPrivate = output.isPrivate
-        // A signal that comes meanwhile has its effect when what is half written is gone.
-        let result: Conversion.Result
-        do {
-            let held = SignalMask.holdEnds()
-            defer { held.restore() }
-            result = try output.write { path throws(ConversionFailure) in
-                try conversion.write(kind, to: path, plan)
-            }
+        let result = try SignalMask.holdingEnds { () throws(CommandFailure) in
+            try output.write { path throws(ConversionFailure) in try conversion.write(kind, to: path, plan) }
         }
         for (position, problem) in result.problems {
             StandardStream.error.writeLine("\(position): warning: \(problem.message)")

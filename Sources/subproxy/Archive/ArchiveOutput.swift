@@ -67,7 +67,7 @@ struct ArchiveOutput {
         if let status = FileStatus(name), !status.isFile, !status.isFolder {
             throw CommandFailure(status: .cantCreate, message: "'\(name)' is neither a file nor a folder")
         }
-        guard !ArchiveOutput.isLink(name) else {
+        guard FileStatus(name, followsLinks: false)?.isLink != true else {
             throw CommandFailure(
                 status: .cantCreate, message: "'\(name)' is a symbolic link; name what it leads to, or remove it")
         }
@@ -103,11 +103,6 @@ struct ArchiveOutput {
         var status = stat()
         guard let kind else { return lstat(path, &status) == 0 }
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == kind
-    }
-
-    private static func isLink(_ path: String) -> Bool {
-        var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
     /// Whether a folder has nothing but what a recording has, and what a recorder that was killed leaves in it.

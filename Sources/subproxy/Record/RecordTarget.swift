@@ -41,10 +41,7 @@ struct RecordTarget {
     var file: String { kind.format == .recording ? path + "/recording.yaml" : path }
 
     /// Whether that is a symbolic link, which may be replayed and not written.
-    var isLink: Bool {
-        var status = stat()
-        return lstat(file, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
-    }
+    var isLink: Bool { FileStatus(file, followsLinks: false)?.isLink == true }
 
     /// The maps that answer from what is there: the rules first, and the list, where they don't name it.
     var maps: [String] { namesList ? [path] : [path, file] }
