@@ -13,7 +13,8 @@ final class DevToolsConnection {
     private static let mostLate = 1000
 
     private let pipe: MessagePipe
-    private var lastID = 0
+    /// How many commands were sent.
+    private(set) var lastID = 0
     private var failure: BrowserFailure?
     /// Called for each event.
     var onEvent: (DevToolsEvent) -> Void = { _ in }

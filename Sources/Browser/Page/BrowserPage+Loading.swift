@@ -40,6 +40,13 @@ extension BrowserPage {
     /// After how long without a byte a request is one that waits for news: 10 s.
     static let patience: UInt64 = 10_000_000_000
 
+    /// How long a process may take to lay out frames that isn't the page's own, in milliseconds: 3 s.
+    private static let layoutTime = 3000
+    /// How many frames of a process are laid out.
+    private static let mostLaidOut = 100
+    /// How often a page is laid out that asks for something meanwhile.
+    private static let mostLayouts = 5
+
     /// How long a page may go on asking for things after its load event, in milliseconds: 15 s.
     static let restlessTime = 15_000
 
@@ -121,10 +128,72 @@ extension BrowserPage {
         return isLoaded
     }
 
-    /// Waits until the document that is shown is loaded or loads no more, and the network is quiet.
+    /// Waits until the document that is shown is loaded or loads no more, and the network is quiet, and stays so when
+    /// what has come is laid out: only then browsers ask for what style sheets name, and a busy one gets to it late.
+    ///
+    /// A page that goes on asking for things is quiet then too, once it was laid out five times.
     ///
     /// - Returns: false if that is not so in time.
     func waitUntilQuiet(until deadline: Deadline) throws(BrowserFailure) -> Bool {
+        for _ in 0..<BrowserPage.mostLayouts {
+            guard try waitUntilNetworkIsQuiet(until: deadline) else { return false }
+            let (change, document) = (network.lastChange, loader)
+            try layOut(until: deadline)
+            if network.lastChange == change, loader == document { break }
+        }
+        return true
+    }
+
+    /// Has the documents of all frames laid out, but for those that go meanwhile, and of processes that are too busy.
+    /// Of those that aren't the page's own, one is asked no more then.
+    private func layOut(until deadline: Deadline) throws(BrowserFailure) {
+        _ = try layOut(session: session, until: deadline)
+        for (id, part) in sessions where part.kind == .frames && id != session && !busySessions.contains(id) {
+            let limit = Deadline(milliseconds: BrowserPage.layoutTime)
+            if try !layOut(session: id, until: limit.orEarlier(deadline)), limit.isOver { busySessions.insert(id) }
+        }
+        try checkLife()
+    }
+
+    /// - Returns: false if it is not done in time.
+    private func layOut(session: String, until limit: Deadline) throws(BrowserFailure) -> Bool {
+        let source =
+            """
+            ({ layOut: () => {
+              Object.getOwnPropertyDescriptor(Document.prototype, 'documentElement').get.call(document)
+                ?.getBoundingClientRect();
+            } })
+            """
+        var frames: [FrameTree.Frame] = []
+        func withoutGone(_ body: () throws(BrowserFailure) -> Void) throws(BrowserFailure) {
+            do throws(BrowserFailure) {
+                try body()
+            } catch {
+                guard error.kind == .misunderstood else { throw error }
+            }
+        }
+        do throws(BrowserFailure) {
+            try withoutGone { () throws(BrowserFailure) in
+                let answer = try connection.call("Page.getFrameTree", session: session, until: limit)
+                var tree = FrameTree()
+                tree.add(answer["frameTree"] ?? [:], session: session, parent: nil)
+                frames = tree.frames
+            }
+            for frame in frames.prefix(BrowserPage.mostLaidOut) where !frame.isError {
+                try withoutGone { () throws(BrowserFailure) in
+                    let script = try IsolatedScript(
+                        source, in: frame.id, session: session, connection: connection, until: limit)
+                    _ = try script.call("layOut", until: limit)
+                }
+            }
+            return true
+        } catch {
+            guard error.kind == .timedOut else { throw error }
+            return false
+        }
+    }
+
+    private func waitUntilNetworkIsQuiet(until deadline: Deadline) throws(BrowserFailure) -> Bool {
         let isQuiet = try connection.wait(until: deadline) {
             if hasCrashed { return .holds }
             guard loadedLoader == loader else { return .waits }

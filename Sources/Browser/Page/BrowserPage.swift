@@ -20,6 +20,8 @@ public final class BrowserPage {
     let connection: DevToolsConnection
     private(set) var sessions: [String: Session]
     var network: NetworkActivity
+    /// Those of other processes that gave no answer in time, and are not asked to be laid out any more.
+    var busySessions: Set<String> = []
     /// Shadow roots that are closed to scripts, by frames, while the page is frozen.
     var closedRoots: [String: [JSONValue]] = [:]
     /// Whether frames are named with fragments, while the page is frozen.

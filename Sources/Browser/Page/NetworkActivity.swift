@@ -40,7 +40,8 @@ struct NetworkActivity {
     /// Those that have come, by loader.
     private var loaded: [String: Set<String>] = [:]
     private var pending: [String: Pending] = [:]
-    private var lastChange: UInt64
+    /// When something was asked for, or came to its end, in nanoseconds.
+    private(set) var lastChange: UInt64
     private let failureField: PageOptions.Pair?
 
     /// - Parameter failureField: see ``PageOptions/failureField``.

@@ -77,6 +77,63 @@ extension BrowserTests {
             #expect(frozen.markup.contains("id=\"late\""))
         }
 
+        @Test("ask for what style sheets name before they count as quiet, however late they come to lay it out")
+        func lateLayout() throws {
+            // When the load event has come, nothing was asked for in more than 500 ms, nor is for some time.
+            let page = """
+                <!doctype html><title>Late</title><iframe src=frame></iframe><form name=documentElement></form><script>
+                const keepBusy = time => { const end = performance.now() + time; while (performance.now() < end); };
+                addEventListener('load', () => {
+                  keepBusy(700);
+                  document.body.style.background = 'url(own.svg)';
+                  frames[0].document.body.style.background = 'url(inner.svg)';
+                  setTimeout(() => keepBusy(700));
+                });
+                </script>
+                """
+            let pictures = ["/own.svg", "/inner.svg"]
+            let site = try Site([
+                "/": Site.Answer(page), "/frame": Site.Answer("<p>frame"), "/own.svg": Site.picture(),
+                "/inner.svg": Site.picture(),
+            ])
+            let tab = try BrowserTests.shared().openPage(PageOptions(host: "http://127.0.0.1/"))
+            defer { tab.close() }
+            _ = try tab.load(site.url("/"), until: Deadline(milliseconds: 600_000))
+            #expect(Set(tab.requests.map(\.url)).isSuperset(of: pictures.map { site.url($0) }))
+        }
+
+        @Test("are quiet though a frame of another process gives no answer, which is asked once")
+        func busyFrame() throws {
+            let frame = "<p>frame<script>onload = () => setTimeout(() => { while (true); })</script>"
+            let site = try Site([
+                "/": Site.Answer("<!doctype html><title>Busy frame</title><iframe id=frame></iframe>"),
+                "/frame": Site.Answer(frame),
+            ])
+            // A browser of its own: a frame that is busy holds up others of its host.
+            let session = try BrowserSession(BrowserTests.options, interruption: BrowserInterruption())
+            defer { session.close() }
+            let tab = try session.openPage(PageOptions(host: site.url("/")))
+            let deadline = Deadline(milliseconds: 600_000)
+            _ = try tab.load(site.url("/"), until: deadline)
+            let other = site.url("/frame").replacing("127.0.0.1", with: "localhost")
+            let script = "document.getElementById('frame').src = '\(other)'"
+            _ = try tab.connection.call(
+                "Runtime.evaluate", ["expression": JSONValue(script)], session: tab.session, until: deadline)
+            func commands() throws -> Int {
+                let before = tab.connection.lastID
+                #expect(try tab.waitUntilQuiet(until: deadline))
+                return tab.connection.lastID - before
+            }
+            while tab.busySessions.isEmpty, !deadline.isOver {
+                _ = try commands()
+                try tab.wait(milliseconds: 20, until: deadline)
+            }
+            #expect(tab.busySessions.count == 1 && !tab.busySessions.contains(tab.session))
+            let withoutFrame = try commands()
+            tab.busySessions = []
+            #expect(try commands() > withoutFrame)
+        }
+
         @Test("wait for what they should, whatever names their elements have")
         func names() throws {
             let page = "<!doctype html><title>Names</title><img name=querySelector><p id=text>here</p>"
