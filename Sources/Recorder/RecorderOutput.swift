@@ -134,9 +134,7 @@ final class HAROutput: RecorderOutput {
         var exchange = entry.exchange
         let (probe, isDecoded) = try probe(entry)
         if isDecoded, !exchange.body.codings.isEmpty { exchange.removeCodings() }
-        var details = HARDetails()
-        details.duration = exchange.duration ?? 0
-        var writer = HAREntryWriter(exchange, probe, details: details)
+        var writer = HAREntryWriter(exchange, probe)
         let start = isEmpty ? [] : HARWriter.separator
         if case .memory(let pieces) = entry.body, probe.count <= AppendedFile.gatheredMost,
             entry.exchange.body.codings.isEmpty

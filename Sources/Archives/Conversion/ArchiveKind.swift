@@ -6,7 +6,13 @@ public struct ConversionPlan: Sendable {
     /// When it is written, in Unix milliseconds.
     public var time: Int64
     /// The pages that the entries belong to; of a saved page the first is the document.
-    public var pages: [ArchivePage] = []
+    public internal(set) var pages: [ArchivePage] = []
+    /// Of pages whose archives say which entries belong to them, their places in that list.
+    var origins: [PageOrigin: Int] = [:]
+    /// Of others, by the URLs with which they begin.
+    var openers: [[UInt8]: Int] = [:]
+    /// The entry that the first page was made of, which no archive has for one.
+    var chosen: (archive: Int, entry: Int)?
     /// Whether nobody else may read the files that are made. (open(2), mode 600)
     public var isPrivate = false
 
@@ -15,6 +21,18 @@ public struct ConversionPlan: Sendable {
         self.version = version
         self.time = time
     }
+
+    /// Adds a page, to which the entry of its URL belongs, and those behind that.
+    public mutating func add(_ page: ArchivePage) {
+        if openers[page.url] == nil { openers[page.url] = pages.count }
+        pages.append(page)
+    }
+}
+
+/// A page of one of the archives that are converted; both numbers are from 0.
+struct PageOrigin: Hashable {
+    var archive: Int
+    var page: Int
 }
 
 /// Why an archive can't be written.

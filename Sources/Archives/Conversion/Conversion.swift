@@ -68,8 +68,8 @@ public struct Conversion: Sendable {
         guard var wanted = ConvertedEntry.normalForm(url) else { return nil }
         for _ in 0..<20 {
             guard let (archive, index) = find(wanted) else { return nil }
-            guard (300..<400).contains(archive.table[index].status),
-                let location = try archive.exchange(index).value("location"),
+            guard (300..<400).contains(archives[archive].table[index].status),
+                let location = try archives[archive].exchange(index).value("location"),
                 let base = try? TargetURI(String(decoding: wanted, as: UTF8.self)),
                 let next = Conversion.target(location, base)
             else { return wanted }
@@ -82,28 +82,77 @@ public struct Conversion: Sendable {
         ConvertedEntry.normalForm(PageLocations.resolve(location, against: [base.withBytes { Array($0) }]))
     }
 
-    private func find(_ url: [UInt8]) -> (archive: Archive, index: Int)? {
-        for archive in archives {
+    private func find(_ url: [UInt8]) -> (archive: Int, index: Int)? {
+        for (number, archive) in archives.enumerated() {
             for index in 0..<archive.table.count {
                 let entry = archive.table[index]
                 if entry.isUsable, !entry.isPartial, entry.method == "GET", entry.url.elementsEqual(url) {
-                    return (archive, index)
+                    return (number, index)
                 }
             }
-            if let alias = archive.table.aliases.first(where: { $0.url == url }) { return (archive, alias.entry) }
+            if let alias = archive.table.aliases.first(where: { $0.url == url }) { return (number, alias.entry) }
         }
         return nil
     }
 
-    /// The pages of all archives, each once.
-    public var pages: [ArchivePage] {
-        var pages: [ArchivePage] = []
-        var urls: Set<[UInt8]> = []
-        for archive in archives {
-            let document = archive.pages.isEmpty ? archive.document.map { [ArchivePage(url: $0)] } ?? [] : archive.pages
-            for page in document where urls.insert(page.url).inserted { pages.append(page) }
+    /// Gives a plan the pages of all archives: all of a HAR's, whose entries say which they belong to, and of others
+    /// one for each URL.
+    public func addPages(to plan: inout ConversionPlan) {
+        for (number, archive) in archives.enumerated() {
+            let pages = archive.pages.isEmpty ? archive.document.map { [ArchivePage(url: $0)] } ?? [] : archive.pages
+            for (index, page) in pages.enumerated() {
+                if archive.format == .har {
+                    plan.origins[PageOrigin(archive: number, page: index)] = plan.pages.count
+                    plan.pages.append(page)
+                } else if plan.openers[page.url] == nil {
+                    plan.add(page)
+                }
+            }
         }
-        return pages
+    }
+
+    /// Gives a plan the document as its only page. Does I/O.
+    ///
+    /// - Returns: false where there is none.
+    /// - Throws: ``ArchiveProblem`` where an entry can't be read.
+    public func addDocument(to plan: inout ConversionPlan) throws(ArchiveProblem) -> Bool {
+        guard let document = try document() else { return false }
+        plan.add(document)
+        return true
+    }
+
+    /// Puts the page of an entry before all others of a plan: the one of its URL, or the first that leads to it by
+    /// redirects, or else one that is made of it. Does I/O.
+    ///
+    /// - Parameter url: what a GET of it ends at, ``entry(_:)``.
+    /// - Throws: ``ArchiveProblem`` where an entry can't be read.
+    public func choose(_ url: [UInt8], in plan: inout ConversionPlan) throws(ArchiveProblem) {
+        let urls = plan.pages.map { ConvertedEntry.normalForm($0.url) ?? [] }
+        var place = urls.firstIndex(of: url)
+        let redirects = place == nil ? redirects(among: Set(urls)) : []
+        for index in urls.indices where place == nil && redirects.contains(urls[index]) {
+            if try entry(urls[index]) == url { place = index }
+        }
+        var page = place.map { plan.pages.remove(at: $0) } ?? ArchivePage(url: url)
+        page.url = url
+        plan.pages.insert(page, at: 0)
+        if place == nil { plan.chosen = find(url).map { ($0.archive, $0.index) } }
+        let last = place ?? .max
+        func moved(_ other: Int) -> Int { other == place ? 0 : other < last ? other + 1 : other }
+        plan.origins = plan.origins.mapValues(moved)
+        plan.openers = plan.openers.mapValues(moved)
+    }
+
+    /// Those of some URLs, in normal form, that an entry redirects.
+    private func redirects(among urls: Set<[UInt8]>) -> Set<[UInt8]> {
+        var found: Set<[UInt8]> = []
+        for archive in archives {
+            for index in 0..<archive.table.count where (300..<400).contains(archive.table[index].status) {
+                let url = Array(archive.table[index].url)
+                if urls.contains(url) { found.insert(url) }
+            }
+        }
+        return found
     }
 
     // MARK: Writing
@@ -118,11 +167,11 @@ public struct Conversion: Sendable {
         _ kind: ArchiveKind, to path: String, _ plan: ConversionPlan
     ) throws(ConversionFailure) -> Result {
         var plan = plan
-        var first: (archive: Archive, index: Int)?
+        var first: (archive: Int, index: Int)?
         if kind.isPage, let url = plan.pages.first?.url, let found = find(url) {
             first = found
             // As it is written at the entry itself.
-            if let exchange = try? found.archive.exchange(found.index) { plan.pages[0].url = exchange.url }
+            if let exchange = try? archives[found.archive].exchange(found.index) { plan.pages[0].url = exchange.url }
         }
         let writer = try kind.begin(path, redacted(plan))
         var losses = ConversionLosses(to: kind.format)
@@ -130,14 +179,17 @@ public struct Conversion: Sendable {
         func goOn() throws(ConversionFailure) {
             if isInterrupted() { throw .writing("it was interrupted") }
         }
-        func add(_ archive: Archive, _ index: Int) throws(ConversionFailure) {
+        func add(_ number: Int, _ index: Int) throws(ConversionFailure) {
             try goOn()
+            let archive = archives[number]
             var entry: ConvertedEntry
             do throws(ArchiveProblem) {
                 entry = try ConvertedEntry(archive, index, redaction)
             } catch {
                 throw .reading(error)
             }
+            entry.page = entry.exchange.page.flatMap { plan.origins[PageOrigin(archive: number, page: $0)] }
+            if let chosen = plan.chosen, chosen == (number, index) { entry.page = 0 }
             let name = archive.name.split(separator: "/").last ?? ""
             guard
                 losses.keeps(
@@ -162,8 +214,8 @@ public struct Conversion: Sendable {
         }
         for (number, archive) in archives.enumerated() {
             for index in 0..<archive.table.count where isKept(number, index) {
-                if let first, first.archive === archive, first.index == index { continue }
-                try add(archive, index)
+                if let first, first == (number, index) { continue }
+                try add(number, index)
             }
         }
         try writer.finish()
@@ -174,10 +226,13 @@ public struct Conversion: Sendable {
     private func redacted(_ plan: ConversionPlan) -> ConversionPlan {
         guard let redaction else { return plan }
         var plan = plan
+        plan.openers = Dictionary(plan.openers.map { (redaction.url($0), $1) }, uniquingKeysWith: min)
         plan.pages = plan.pages.map { page in
+            var page = page
+            page.url = redaction.url(page.url)
             // Some browsers write the URL there.
-            let title = page.title.map { String(decoding: redaction.text(Array($0.utf8)), as: UTF8.self) }
-            return ArchivePage(url: redaction.url(page.url), title: title)
+            page.title = page.title.map { String(decoding: redaction.text(Array($0.utf8)), as: UTF8.self) }
+            return page
         }
         return plan
     }

@@ -10,6 +10,8 @@ public struct ConvertedEntry: Sendable {
     public let exchange: RecordedExchange
     /// The URL in the map's normal form; empty where it is none of http or https.
     public let url: [UInt8]
+    /// The page that it belongs to, or begins, by its place in the plan; nil where nothing says.
+    var page: Int?
     private let redaction: Redaction?
     /// The body without what is taken out, once it is read.
     private var redactedBody: [UInt8]?
@@ -28,6 +30,8 @@ public struct ConvertedEntry: Sendable {
         if let redaction {
             let requestBody = exchange.requestBody?.count
             exchange = redaction.redacted(exchange)
+            // No name stands for it, and it may be one of a network of its owner's.
+            exchange.serverAddress = []
             if exchange.requestBody?.count != requestBody { exchange.correctRequestLength() }
             isChanged = try ConvertedEntry.isChanged(archive, index, exchange, redaction)
         } else {

@@ -3,16 +3,16 @@ final class HARFileWriter: ArchiveWriter {
     private let sink: FileSink
     private let plan: ConversionPlan
     private var count = 0
-    /// The page that entries belong to, as a number from 1; 0 for none.
+    /// The page that entries belong to that don't say, as a number from 1; 0 for none.
     private var page = 0
     private var hasBegun = false
-    /// The number of the first page of each URL, from 1.
-    private let pages: [[UInt8]: Int]
+    /// Of pages that were not opened yet, and of which no archive says what belongs to them, their places in the plan.
+    private var openers: [[UInt8]: Int]
 
     init(_ path: String, _ plan: ConversionPlan) throws(ConversionFailure) {
         sink = try FileSink(path, isPrivate: plan.isPrivate)
         self.plan = plan
-        pages = Dictionary(plan.pages.enumerated().map { ($1.url, $0 + 1) }) { first, _ in first }
+        openers = plan.openers
     }
 
     private func begin(_ time: Int64?) {
@@ -25,8 +25,7 @@ final class HARFileWriter: ArchiveWriter {
 
     func append(_ entry: ConvertedEntry) throws(ConversionFailure) -> ArchiveProblem? {
         begin(entry.exchange.time)
-        let found = [entry.exchange.url, entry.url].compactMap { pages[$0] }.min()
-        if let found { page = max(page, found) }
+        let number = page(of: entry)
         var exchange = entry.exchange
         var probe = HARBodyProbe()
         var problem: ArchiveProblem?
@@ -41,7 +40,7 @@ final class HARFileWriter: ArchiveWriter {
                 try entry.openBody().forEachPiece { probe.add($0) }
             }
             let body = problem == nil ? try entry.openDecodedBody() : try entry.openBody()
-            try write(exchange, probe, body, error: entry.cut?.words)
+            try write(exchange, probe, body, page: number, error: entry.cut?.words)
         } catch {
             throw .reading(error)
         }
@@ -49,8 +48,19 @@ final class HARFileWriter: ArchiveWriter {
         return problem
     }
 
+    /// The page that an entry belongs to, from 1; 0 for none. A HAR says which; of other archives an entry belongs to
+    /// the last page that was opened before it.
+    private func page(of entry: ConvertedEntry) -> Int {
+        if entry.archive.format == .har { return entry.page.map { $0 + 1 } ?? 0 }
+        let (recorded, normal) = (entry.exchange.url, entry.url)
+        if let opened = entry.page ?? openers.removeValue(forKey: recorded) ?? openers.removeValue(forKey: normal) {
+            page = opened + 1
+        }
+        return page
+    }
+
     private func write(
-        _ exchange: RecordedExchange, _ probe: HARBodyProbe, _ body: any BodyStream, error: String?
+        _ exchange: RecordedExchange, _ probe: HARBodyProbe, _ body: any BodyStream, page: Int, error: String?
     ) throws(ArchiveProblem) {
         if count > 0 { sink.write(HARWriter.separator) }
         count += 1

@@ -17,6 +17,8 @@ public struct ArchivePage: Sendable, Equatable {
     /// As recorded.
     public var url: [UInt8]
     public var title: String?
+    /// When it was begun: Unix milliseconds; nil where the archive doesn't say.
+    public var time: Int64?
 
     public init(url: [UInt8], title: String? = nil) {
         self.url = url

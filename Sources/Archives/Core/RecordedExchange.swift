@@ -42,8 +42,14 @@ public struct RecordedExchange: Sendable {
     public var body = RecordedBody()
     /// When the exchange began: Unix milliseconds; nil where the archive doesn't say.
     public var time: Int64?
-    /// How long it took, in milliseconds, where it was just recorded; else nil.
+    /// How long it took, in milliseconds; nil where nothing says.
     public var duration: Int64?
+    /// The version of HTTP as HARs have it, such as `HTTP/1.1` or `h2`; empty where nothing says.
+    public var version: [UInt8] = []
+    /// The IP address that answered; empty where nothing says.
+    public var serverAddress: [UInt8] = []
+    /// Which of the archive's pages it belongs to, from 0; nil where the archive doesn't say.
+    public var page: Int?
 
     /// Bytes of a request's body that is read; a longer one is as if it had not been recorded.
     static let mostRequestBytes = 16 << 20

@@ -5,13 +5,18 @@ struct HAREntry {
     var response: HARResponse?
     /// Unix milliseconds.
     var time: Int64?
+    /// The `id` of its page: up to ``HARPages/nameBytes`` of it.
     var page: [UInt8] = []
+    /// Milliseconds.
+    var duration: Int64?
+    var serverAddress: [UInt8] = []
     /// What `_error`, `_failureText` or `_blockedReason` say, in the response or beside it.
     var hasFailed = false
 }
 
 struct HARRequest {
     var method = "GET"
+    var version: [UInt8] = []
     var url: [UInt8] = []
     /// Whether the URL is longer than what was read of it.
     var isURLCut = false
@@ -23,6 +28,7 @@ struct HARResponse {
     /// Nil where it is no integer.
     var status: Int?
     var reason: [UInt8] = []
+    var version: [UInt8] = []
     var fields = HARFields()
     var content = HARContent()
     var redirect: [UInt8] = []

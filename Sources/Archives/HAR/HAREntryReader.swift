@@ -30,7 +30,11 @@ struct HAREntryReader {
             } else if name.equals("startedDateTime") {
                 entry.time = try scanner.string().flatMap { HARTime.milliseconds($0) }
             } else if name.equals("pageref") {
-                entry.page = try scanner.string().map { Array($0) } ?? []
+                entry.page = try scanner.string().map { Array($0.prefix(HARPages.nameBytes)) } ?? []
+            } else if name.equals("time"), isWhole {
+                entry.duration = try scanner.number().flatMap { HARTime.duration($0) }
+            } else if name.equals("serverIPAddress"), isWhole {
+                entry.serverAddress = try scanner.string().map { Array($0.prefix(64)) } ?? []
             } else if HAREntryReader.isFailure(name) {
                 if try !(scanner.string()?.isEmpty ?? true) { entry.hasFailed = true }
             } else {
@@ -61,6 +65,8 @@ struct HAREntryReader {
                 request.isURLCut = scanner.isCut
             } else if name.equals("headers"), isWhole {
                 request.fields = try fields(&scanner)
+            } else if name.equals("httpVersion"), isWhole {
+                request.version = try version(&scanner)
             } else if name.equals("postData") {
                 request.body = try content(&scanner)
             } else {
@@ -68,6 +74,10 @@ struct HAREntryReader {
             }
         }
         return request
+    }
+
+    private func version(_ scanner: inout JSONScanner) throws(JSONError) -> [UInt8] {
+        try scanner.string().map { Array($0.prefix(64)) } ?? []
     }
 
     /// The method; those that are always in capitals are so, however they are written (Fetch, “normalize”).
@@ -96,6 +106,8 @@ struct HAREntryReader {
                 response.content = try content(&scanner)
             } else if name.equals("statusText"), isWhole {
                 response.reason = try scanner.string().map { Array($0) } ?? []
+            } else if name.equals("httpVersion"), isWhole {
+                response.version = try version(&scanner)
             } else if name.equals("redirectURL"), isWhole {
                 response.redirect = try scanner.string().map { Array($0) } ?? []
             } else if HAREntryReader.isFailure(name) {

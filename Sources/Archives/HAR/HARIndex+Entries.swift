@@ -88,12 +88,11 @@ extension HARIndex {
     /// Remembers which page an entry is of.
     private mutating func note(_ entry: HAREntry, _ found: FoundEntry) {
         guard !entry.page.isEmpty, found.method == "GET", !found.url.isEmpty else { return }
-        let name = Array(entry.page.prefix(256))
-        let known = entriesOfPages[name]
+        let known = entriesOfPages[entry.page]
         guard known?.document == nil, known != nil || entriesOfPages.count < 10_000 else { return }
         let index = table.count - 1
         let isDocument = found.unusable == nil && HARIndex.isDocument(entry.response?.content.mediaType ?? [])
-        entriesOfPages[name] = (known?.first ?? index, isDocument ? index : nil)
+        entriesOfPages[entry.page] = (known?.first ?? index, isDocument ? index : nil)
     }
 
     private static func isDocument(_ type: [UInt8]) -> Bool {

@@ -23,6 +23,7 @@ struct HARIndex: ~Copyable {
     private struct Page {
         var name: [UInt8] = []
         var title: [UInt8] = []
+        var time: Int64?
     }
 
     /// - Parameters:
@@ -42,8 +43,9 @@ struct HARIndex: ~Copyable {
 
     /// Reads all.
     ///
+    /// - Returns: which of the pages of `contents` has which name.
     /// - Throws: ``ArchiveProblem`` where it is no HAR, or a damaged one.
-    mutating func read(into contents: inout ArchiveContents) throws(ArchiveProblem) {
+    mutating func read(into contents: inout ArchiveContents) throws(ArchiveProblem) -> HARPages {
         do throws(ArchiveProblem) {
             try readLog()
             guard hasEntries else {
@@ -56,13 +58,18 @@ struct HARIndex: ~Copyable {
         contents.table = table
         for warning in try HARIndex.placed(warnings, source) { contents.warn(warning) }
         contents.warnOfMore(furtherWarnings)
+        var names = HARPages()
         for page in pages {
             guard let url = url(of: page) else { continue }
             let title = page.title.isEmpty ? nil : String(decoding: page.title, as: UTF8.self)
-            contents.pages.append(ArchivePage(url: url, title: title))
+            names.add(page.name, contents.pages.count)
+            var found = ArchivePage(url: url, title: title)
+            found.time = page.time
+            contents.pages.append(found)
         }
         contents.document = contents.pages.first?.url
         input.progress(source.count)
+        return names
     }
 
     /// Problems with line and column in place of their offset.
@@ -182,7 +189,9 @@ struct HARIndex: ~Copyable {
             var page = Page()
             while let name = try scanner.nextMember() {
                 if name.equals("id") {
-                    page.name = try scanner.string().map { Array($0.prefix(256)) } ?? []
+                    page.name = try scanner.string().map { Array($0.prefix(HARPages.nameBytes)) } ?? []
+                } else if name.equals("startedDateTime") {
+                    page.time = try scanner.string().flatMap { HARTime.milliseconds($0) }
                 } else if name.equals("title") {
                     page.title = try scanner.string().map { Array($0.prefix(4096)) } ?? []
                 } else {
@@ -192,4 +201,18 @@ struct HARIndex: ~Copyable {
             pages.append(page)
         }
     }
+}
+
+/// Which of an archive's pages has which `id` in the HAR.
+struct HARPages: Sendable {
+    /// Bytes of an `id` that count.
+    static let nameBytes = 256
+    private var numbers: [[UInt8]: Int] = [:]
+
+    /// Adds a page; of several of one name the first counts.
+    mutating func add(_ name: [UInt8], _ number: Int) {
+        if numbers[name] == nil { numbers[name] = number }
+    }
+
+    subscript(name: [UInt8]) -> Int? { numbers[name] }
 }

@@ -7,6 +7,7 @@ struct HARReader: ArchiveReader {
     private let source: ArchiveBytes
     private let files: HARFiles
     private let limits: ArchiveLimits
+    private let pages: HARPages
 
     /// Reads the index of a HAR.
     ///
@@ -21,7 +22,7 @@ struct HARReader: ArchiveReader {
         self.files = files
         limits = input.limits
         var index = HARIndex(input, source, files)
-        try index.read(into: &contents)
+        pages = try index.read(into: &contents)
     }
 
     /// Reads the index of a HAR, or of one in a zip.
@@ -41,6 +42,10 @@ struct HARReader: ArchiveReader {
         exchange.url = HARReader.withoutFragment(entry.request.url)
         exchange.requestFields = entry.request.fields.lines
         exchange.time = entry.time
+        exchange.duration = entry.duration
+        exchange.version = response.version.isEmpty ? entry.request.version : response.version
+        exchange.serverAddress = entry.serverAddress
+        exchange.page = pages[entry.page]
         exchange.status = response.status ?? 0
         exchange.reason = HARResponseRules.isFieldValue(response.reason) ? response.reason : []
         exchange.requestBody = try requestBody(entry.request)

@@ -3,14 +3,14 @@ import HTTPSemantics
 
 /// Writes the `request` of an entry.
 enum HARRequestWriter {
-    static func write(_ exchange: RecordedExchange, _ details: HARDetails, to json: inout JSONLine) {
+    static func write(_ exchange: RecordedExchange, to json: inout JSONLine) {
         json.raw(#"{"method":"#)
         json.string(exchange.method)
         json.raw(#","url":"#)
         let url = RecordedURL.repaired(exchange.url)
         json.string(url)
         json.raw(#","httpVersion":"#)
-        json.string(details.version)
+        json.string(exchange.httpVersion)
         json.raw(#","cookies":"#)
         HARCookies.write(exchange.requestFields, to: &json)
         json.raw(#","headers":"#)
@@ -62,6 +62,11 @@ enum HARRequestWriter {
         }
         return decoded
     }
+}
+
+extension RecordedExchange {
+    /// What HAR has in `httpVersion`, which has to be there.
+    var httpVersion: [UInt8] { version.isEmpty ? Array("HTTP/1.1".utf8) : version }
 }
 
 /// Writes `cookies`, which HAR has beside the fields.

@@ -55,6 +55,11 @@ enum HARTime {
         return text
     }
 
+    /// Whole milliseconds of a duration; nil for none: writers have -1 for what they don't know.
+    static func duration(_ milliseconds: Double) -> Int64? {
+        milliseconds >= 0 && milliseconds < 1e15 ? Int64(milliseconds.rounded()) : nil
+    }
+
     private static func daysInMonth(_ year: Int64, _ month: Int64) -> Int64 {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28

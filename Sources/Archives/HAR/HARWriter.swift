@@ -1,14 +1,8 @@
 import Basics
 import HTTPSemantics
 
-/// What else is written of an exchange, beside what answers a request.
+/// What else is written of an exchange, beside what it says itself.
 public struct HARDetails: Sendable {
-    /// How long it took, in milliseconds.
-    public var duration: Int64 = 0
-    /// The version of HTTP, such as `HTTP/1.1`.
-    public var version = "HTTP/1.1"
-    /// The address that answered.
-    public var serverAddress: String?
     /// The page that it belongs to, by its `id`.
     public var page: String?
     /// Why the response is not whole, for `_error`; nil where it is.
@@ -66,7 +60,7 @@ public enum HARWriter {
     ///
     /// - Parameters:
     ///   - name: the program that writes, with its version.
-    ///   - time: when the pages were begun, in Unix milliseconds.
+    ///   - time: when the pages were begun that don't say, in Unix milliseconds.
     public static func beginning(name: String, version: String, pages: [ArchivePage] = [], time: Int64 = 0) -> [UInt8] {
         var json = JSONLine()
         json.raw(#"{"log":{"version":"1.2","creator":{"name":"#)
@@ -77,7 +71,7 @@ public enum HARWriter {
         for (index, page) in pages.enumerated() {
             json.raw(index == 0 ? "\n" : ",\n")
             json.raw(#"{"startedDateTime":"#)
-            json.string(HARTime.text(time))
+            json.string(HARTime.text(page.time ?? time))
             json.raw(#","id":"#)
             json.string("page_\(index + 1)")
             json.raw(#","title":"#)
@@ -206,13 +200,12 @@ public struct HAREntryWriter: Sendable {
         }
         json.raw(#""startedDateTime":"#)
         json.string(HARTime.text(exchange.time ?? 0))
-        let duration = max(details.duration, 0)
         json.raw(#","time":\#(duration),"request":"#)
-        HARRequestWriter.write(exchange, details, to: &json)
+        HARRequestWriter.write(exchange, to: &json)
         json.raw(#","response":{"status":\#(exchange.status),"statusText":"#)
         json.string(exchange.reason)
         json.raw(#","httpVersion":"#)
-        json.string(details.version)
+        json.string(exchange.httpVersion)
         json.raw(#","cookies":"#)
         HARCookies.write(exchange.fields, to: &json)
         json.raw(#","headers":"#)
@@ -228,6 +221,8 @@ public struct HAREntryWriter: Sendable {
         }
         return json.bytes
     }
+
+    private var duration: Int64 { max(exchange.duration ?? 0, 0) }
 
     private var size: Int {
         exchange.body.isMissing && exchange.method != "HEAD" ? -1 : form == .none ? 0 : probe.count
@@ -257,10 +252,10 @@ public struct HAREntryWriter: Sendable {
         var json = JSONLine()
         if form != .none { json.raw("\"") }
         json.raw("}}")
-        json.raw(#","cache":{},"timings":{"send":0,"wait":\#(max(details.duration, 0)),"receive":0}"#)
-        if let address = details.serverAddress {
+        json.raw(#","cache":{},"timings":{"send":0,"wait":\#(duration),"receive":0}"#)
+        if !exchange.serverAddress.isEmpty {
             json.raw(#","serverIPAddress":"#)
-            json.string(address)
+            json.string(exchange.serverAddress)
         }
         if let error = details.error {
             json.raw(#","_error":"#)

@@ -131,21 +131,30 @@ extension JSONScanner {
 
     /// Reads an integer, where a number stands here that is one; another value is skipped.
     mutating func integer() throws(JSONError) -> Int? {
+        _ = try significant()
+        let place = offset
+        guard let digits = try digits() else { return nil }
+        if let value = Int(digits) { return value }
+        guard let value = JSONScanner.value(digits) else { throw .syntax("this is no value of JSON", at: place) }
+        return Int(exactly: value)
+    }
+
+    /// Reads a number, where one stands here; another value is skipped, and so is a number that is malformed.
+    mutating func number() throws(JSONError) -> Double? { try digits().flatMap { JSONScanner.value($0) } }
+
+    /// The text of a number; nil for another value, which is skipped.
+    private mutating func digits() throws(JSONError) -> String? {
         let byte = try significant()
         guard byte == UInt8(ascii: "-") || (0x30...0x39).contains(byte) else {
             try skipValue()
             return nil
         }
-        let place = offset
         var text: [UInt8] = []
         try scalar { if text.count < 64 { text.append($0) } }
-        let digits = String(decoding: text, as: UTF8.self)
-        if let value = Int(digits) { return value }
-        guard !text.contains(UInt8(ascii: "x")), let value = Double(digits) else {
-            throw .syntax("this is no value of JSON", at: place)
-        }
-        return Int(exactly: value)
+        return String(decoding: text, as: UTF8.self)
     }
+
+    private static func value(_ digits: String) -> Double? { digits.contains("x") ? nil : Double(digits) }
 
     // MARK: Skipping
 

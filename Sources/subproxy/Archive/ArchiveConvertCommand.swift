@@ -74,18 +74,19 @@ struct ArchiveConvertCommand: ProgramCommand {
         var plan = ConversionPlan(
             program: "subproxy", version: programVersion,
             time: Int64(now.tv_sec) &* 1000 &+ Int64(now.tv_nsec) / 1_000_000)
-        plan.pages = conversion.pages
         do {
             if let main {
+                conversion.addPages(to: &plan)
                 try choose(main, conversion, &plan)
             } else if kind.isPage {
-                guard let document = try conversion.document() else {
+                guard try conversion.addDocument(to: &plan) else {
                     throw CommandFailure(
                         status: .dataError,
                         message:
                             "there is no HTML with status 200 to be the document; --main URL says which entry is it")
                 }
-                plan.pages = [document]
+            } else {
+                conversion.addPages(to: &plan)
             }
         } catch let problem as ArchiveProblem {
             throw CommandFailure(status: .dataError, message: "the archive can't be read: \(problem.message)")
@@ -99,8 +100,6 @@ struct ArchiveConvertCommand: ProgramCommand {
         guard let found = try conversion.entry(url) else {
             throw CommandFailure(status: .usage, message: "no entry answers a GET of \(main.uri.description)")
         }
-        let title = plan.pages.first { $0.url == url || $0.url == found }?.title
-        plan.pages.removeAll { $0.url == url || $0.url == found }
-        plan.pages.insert(ArchivePage(url: found, title: title), at: 0)
+        try conversion.choose(found, in: &plan)
     }
 }

@@ -109,7 +109,7 @@ struct PageSave {
         var plan = ConversionPlan(
             program: "subproxy", version: programVersion, time: Int64(clamping: wallNanoseconds() / 1_000_000))
         let document = SavedURL.normalForm(Array(result.load.url.utf8)) ?? Array(result.load.url.utf8)
-        plan.pages = [ArchivePage(url: document, title: result.page.title.isEmpty ? nil : result.page.title)]
+        plan.add(ArchivePage(url: document, title: result.page.title.isEmpty ? nil : result.page.title))
         let archives = try proxies.completed(selection)
         // What was there stays where somebody has this end.
         let conversion = Conversion(

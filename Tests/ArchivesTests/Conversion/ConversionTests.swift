@@ -111,11 +111,15 @@ struct ConversionTests {
     }
 
     private func convert(
-        _ archives: [Archive], _ kind: ArchiveKind, _ name: String, _ redaction: Redaction? = nil
+        _ archives: [Archive], _ kind: ArchiveKind, _ name: String, _ redaction: Redaction? = nil, main: String? = nil
     ) throws -> (archive: Archive, result: Conversion.Result) {
         let conversion = Conversion(archives, redaction: redaction)
         var plan = ConversionPlan(program: "test", version: "1", time: 0)
-        plan.pages = kind.isPage ? [try #require(try conversion.document())] : conversion.pages
+        if kind.isPage { #expect(try conversion.addDocument(to: &plan)) } else { conversion.addPages(to: &plan) }
+        if let main {
+            let found = try #require(try conversion.entry(Array(main.utf8)))
+            try conversion.choose(found, in: &plan)
+        }
         let path = folder.at(name)
         let result = try conversion.write(kind, to: path, plan)
         return (try open(path, kind), result)
@@ -170,7 +174,7 @@ struct ConversionTests {
         var plan = ConversionPlan(program: "test", version: "1", time: 0)
         plan.isPrivate = true
         for (number, kind) in ArchiveKind.all.enumerated() {
-            plan.pages = kind.isPage ? [try #require(try conversion.document())] : conversion.pages
+            if kind.isPage { #expect(try conversion.addDocument(to: &plan)) } else { conversion.addPages(to: &plan) }
             let path = folder.at(Self.name(number, kind))
             _ = try conversion.write(kind, to: path, plan)
             let files = try ChildProcess.run(["find", path, "-type", "f", "-printf", "%m\n"]).output
@@ -418,6 +422,121 @@ struct ConversionTests {
             #expect(String(decoding: bytes, as: UTF8.self).contains("REDACTED"))
             #expect(!String(decoding: bytes, as: UTF8.self).contains("SECRET"))
         }
+    }
+
+    @Test("from HAR to HAR keeps pages and what belongs to each, how long it took, the version and who answered")
+    func pagesAndTimes() throws {
+        let source = try tabs([
+            Self.entry("one", "tab-one", "12.6"), Self.entry("two", "tab-two", "-1"),
+            Self.entry("one/more", "tab-one", "1e3"), Self.entry("none", nil, "1e300"),
+            Self.entry("odd", "tab-two", "1.2.3"),
+        ])
+        let kind = try #require(ArchiveKind.named("a.har"))
+        for (name, redaction) in [("kept.har", nil), ("redacted.har", Redaction(names: ["default"]))] {
+            let made = try convert([source], kind, name, redaction).archive
+            #expect(made.pages.map(\.title) == ["tab-one", "tab-two"])
+            #expect(made.pages.map(\.time) == [1_795_406_701_000, 1_795_406_707_000])
+            let exchanges = try (0..<5).map { try made.exchange($0) }
+            #expect(exchanges.map(\.page) == [0, 1, 0, nil, 1])
+            #expect(exchanges.map(\.duration) == [13, 0, 1000, 0, 0])
+            #expect(exchanges.allSatisfy { $0.version == Array("h2".utf8) })
+            // Nobody asks for it to be taken out by a name.
+            let address = redaction == nil ? "192.0.2.7" : ""
+            #expect(exchanges.allSatisfy { $0.serverAddress == Array(address.utf8) })
+        }
+        // Each of several that have one page's URL keeps its own.
+        let twice = try convert([source, source], kind, "twice.har").archive
+        #expect(twice.pages.map(\.title) == ["tab-one", "tab-two", "tab-one", "tab-two"])
+        #expect(try (0..<10).map { try twice.exchange($0).page } == [0, 1, 0, nil, 1, 2, 3, 2, nil, 3])
+    }
+
+    @Test("has the page that is chosen first in a HAR, be it a page already or not")
+    func chosenPages() throws {
+        let source = try tabs([
+            Self.entry("one", "tab-one", "1"), Self.entry("one/more", "tab-one", "1"),
+            Self.entry("two", "tab-two", "1"),
+        ])
+        let bare = try HARSample.open(HARSample.har(Self.entry("one", nil, "1"), Self.entry("two", nil, "1")))
+        let kind = try #require(ArchiveKind.named("a.har"))
+        let second = try convert([source], kind, "second.har", main: Self.url("two")).archive
+        #expect(second.pages.map(\.title) == ["tab-two", "tab-one"])
+        #expect(second.pages.map(\.time) == [1_795_406_707_000, 1_795_406_701_000])
+        #expect(try (0..<3).map { try second.exchange($0).page } == [1, 1, 0])
+        let inner = try convert([source], kind, "inner.har", main: Self.url("one/more")).archive
+        let urls = ["one/more", "one", "two"].map { Array(Self.url($0).utf8) }
+        #expect(inner.pages.map(\.url) == urls)
+        #expect(try (0..<3).map { try inner.exchange($0).page } == [1, 0, 2])
+        let made = try convert([bare], kind, "bare.har", main: Self.url("two")).archive
+        #expect(made.pages.map(\.url) == [Array(Self.url("two").utf8)])
+        #expect(try (0..<2).map { try made.exchange($0).page } == [nil, 0])
+    }
+
+    @Test("has the page that a redirect leads to first, with what belonged to it, and those of other archives apart")
+    func redirectedPages() throws {
+        let redirect = HARSample.entry(
+            url: "http://a.example/", status: "301",
+            response: #","headers":[{"name":"Location","value":"\#(Self.url("one"))"}]"#,
+            content: #""size":0,"mimeType":"text/html""#, more: #","pageref":"tab-two""#)
+        let source = try tabs([
+            Self.entry("other", "tab-one", "1"), redirect, Self.entry("one", "tab-two", "1"),
+            Self.entry("one.css", "tab-two", "1"),
+        ])
+        let kind = try #require(ArchiveKind.named("a.har"))
+        for (name, main) in [("from.har", "http://a.example/"), ("to.har", Self.url("one"))] {
+            let made = try convert([source], kind, name, main: main).archive
+            #expect(made.pages.map(\.title) == ["tab-two", "tab-one"])
+            #expect(try (0..<4).map { try made.exchange($0).page } == [1, 0, 0, 0])
+        }
+        // A saved page says of no entry that it is its own: those behind its document are.
+        let text = """
+            From: <Saved by Blink>
+            Snapshot-Content-Location: \(Self.url("one"))
+            Subject: Saved
+            MIME-Version: 1.0
+            Content-Type: multipart/related; type="text/html"; boundary="b"
+
+            --b
+            Content-Type: text/html
+            Content-Location: \(Self.url("one"))
+
+            <p>one
+            --b
+            Content-Type: text/css
+            Content-Location: \(Self.url("one.css"))
+
+            p {}
+            --b--
+
+            """
+        let saved = try openArchive(Array(text.replacing("\n", with: "\r\n").utf8), "a.mhtml")
+        for (name, archives) in [("first.har", [saved, source]), ("last.har", [source, saved])] {
+            let made = try convert(archives, kind, name).archive
+            let pages = try (0..<made.table.count).map { made.pages[try #require(try made.exchange($0).page)].title }
+            let ofSource = ["tab-one", "tab-two", "tab-two", "tab-two"]
+            #expect(pages == (name == "first.har" ? ["Saved", "Saved"] + ofSource : ofSource + ["Saved", "Saved"]))
+        }
+        let first = try convert([source, saved], kind, "chosen.har", main: Self.url("one")).archive
+        #expect(first.pages.map(\.title) == ["Saved", "tab-one", "tab-two"])
+        #expect(try (0..<6).map { try first.exchange($0).page } == [1, 2, 2, 2, 0, 0])
+    }
+
+    private static func url(_ path: String) -> String { "https://a.example/\(path)?token=SECRET" }
+
+    private static func entry(_ path: String, _ page: String?, _ time: String) -> String {
+        HARSample.entry(
+            url: url(path), response: #","httpVersion":"h2""#,
+            content: #""size":1,"mimeType":"text/html","text":"a""#,
+            more: (page.map { #","pageref":"\#($0)""# } ?? "") + #","time":\#(time),"serverIPAddress":"192.0.2.7""#)
+    }
+
+    /// A HAR of two pages.
+    private func tabs(_ entries: [String]) throws -> Archive {
+        let pages = [("tab-one", 1), ("tab-two", 7)].map { name, second in
+            #"{"startedDateTime":"2026-11-23T04:05:0\#(second).000Z","id":"\#(name)","title":"\#(name)","pageTimings":{}}"#
+        }
+        return try HARSample.open(
+            #"{"log":{"version":"1.2","creator":{},"pages":[\#(pages.joined(separator: ","))],"#
+                + #""entries":[\#(entries.joined(separator: ","))]}}"#)
     }
 
     @Test("has a response in several parts as one of bytes in MHTML, whose parts they would be else")

@@ -184,11 +184,15 @@ struct HARWriterTests {
         exchange.fields = [RecordedField("Content-Type", "text/html")]
         var details = HARDetails()
         details.page = "page_1"
-        details.serverAddress = "192.0.2.1"
-        let page = ArchivePage(url: exchange.url, title: "A \"title\"")
+        exchange.serverAddress = Array("192.0.2.1".utf8)
+        var page = ArchivePage(url: exchange.url, title: "A \"title\"")
         let bytes =
             HARWriter.beginning(name: "subproxy", version: "1", pages: [page], time: 1_795_406_706_789)
             + HARWriter.entry(exchange, body: Array("x".utf8), details: details) + HARWriter.end
-        #expect(try HARSample.open(bytes).pages == [page])
+        page.time = 1_795_406_706_789
+        let archive = try HARSample.open(bytes)
+        #expect(archive.pages == [page])
+        #expect(try archive.exchange(0).page == 0)
+        #expect(try archive.exchange(0).serverAddress == exchange.serverAddress)
     }
 }
