@@ -5,6 +5,19 @@ import Basics
 struct LoopClock {
     private var distance: UInt64 = 0
     private var nextLook: UInt64 = 0
+    /// The bits of the monotonic clock that count: none where the clock stands still.
+    private var counted = UInt64.max
+
+    init() {}
+
+    /// A clock that stands still, for tests of what depends on the time.
+    ///
+    /// - Parameter wall: nanoseconds since 1970.
+    init(stoppedAt wall: UInt64) {
+        distance = wall
+        nextLook = .max
+        counted = 0
+    }
 
     /// Nanoseconds since 1970 at a time of the monotonic clock that is now or was a moment ago.
     @inline(__always)
@@ -13,6 +26,6 @@ struct LoopClock {
             distance = wallNanoseconds() &- monotonicNanoseconds()
             nextLook = monotonic &+ 10_000_000
         }
-        return monotonic &+ distance
+        return (monotonic & counted) &+ distance
     }
 }

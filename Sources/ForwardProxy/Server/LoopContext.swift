@@ -41,7 +41,7 @@ final class LoopContext: @unchecked Sendable {
     var folders: [ByBytes<String>: FolderRoot] = [:]
     /// The proxy's own site.
     var ownRoutes = OwnRoute.all
-    private var clock = LoopClock()
+    var clock = LoopClock()
     private var date = DateStamp(unixSeconds: 0)
     private var connections: [ObjectIdentifier: any TimedConnection] = [:]
     private var ticker: RepeatedTask?

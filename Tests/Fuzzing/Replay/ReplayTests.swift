@@ -25,5 +25,12 @@ struct ReplayTests {
             }
         }
     }
+
+    @Test("are answered at one time, however long that takes")
+    func time() throws {
+        let request = "GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n"
+        let answer = String(decoding: try ConnectionInvariants.answer(to: Array(request.utf8)), as: UTF8.self)
+        #expect(answer.contains("\r\nDate: Wed, 18 Nov 2026 11:06:40 GMT\r\n"))
+    }
 }
 #endif
