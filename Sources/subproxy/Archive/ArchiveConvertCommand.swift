@@ -75,10 +75,7 @@ struct ArchiveConvertCommand: ProgramCommand {
             program: "subproxy", version: programVersion,
             time: Int64(now.tv_sec) &* 1000 &+ Int64(now.tv_nsec) / 1_000_000)
         do {
-            if let main {
-                conversion.addPages(to: &plan)
-                try choose(main, conversion, &plan)
-            } else if kind.isPage {
+            if main == nil, kind.isPage {
                 guard try conversion.addDocument(to: &plan) else {
                     throw CommandFailure(
                         status: .dataError,
@@ -87,6 +84,7 @@ struct ArchiveConvertCommand: ProgramCommand {
                 }
             } else {
                 conversion.addPages(to: &plan)
+                if let main { try choose(main, conversion, &plan) }
             }
         } catch let problem as ArchiveProblem {
             throw CommandFailure(status: .dataError, message: "the archive can't be read: \(problem.message)")
