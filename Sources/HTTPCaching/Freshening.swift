@@ -8,9 +8,13 @@ extension StoredResponse {
     /// no-cache; where it isn't taken, the stored one goes too, and so does any where what comes out is not fresh or
     /// has no-cache. A Date that the newer response lacks is the time of its receipt.
     ///
-    /// - Parameter request: The request, for a Vary that names others than before; nil where it is known to name the
-    ///   same.
-    func updated(by newer: OriginResponse, selecting request: CacheRequest?, policy: CachePolicy) -> StoredResponse {
+    /// - Parameters:
+    ///   - request: The request that the newer response answers.
+    ///   - selects: Whether its fields are those of a Vary that names others than before; not where the Vary is known to
+    ///     name the same.
+    func updated(
+        by newer: OriginResponse, to request: CacheRequest, selects: Bool, policy: CachePolicy
+    ) -> StoredResponse {
         let wall = newer.receivedAt.boundedWall
         let parsedDate = CacheDate.first(.date, in: newer.fields, now: wall)
         let date = parsedDate ?? wall
@@ -41,8 +45,9 @@ extension StoredResponse {
         return StoredResponse(
             status: status, reason: reason, fields: merged, directives: directives, lifetime: newLifetime,
             correctedInitialAge: Age.correctedInitial(newer, date: date), receivedAt: newer.receivedAt, date: date,
-            etag: merged.etagValue, lastModified: lastModified, selection: selection(after: newer, request),
-            isAuthorized: isAuthorized || (request?.isAuthorized ?? false), part: part,
+            etag: merged.etagValue, lastModified: lastModified,
+            selection: selects ? selection(after: newer, request) : selection,
+            isAuthorized: isAuthorized || request.isAuthorized, part: part,
             version: version)
     }
 
@@ -55,8 +60,8 @@ extension StoredResponse {
         } ?? false
     }
 
-    private func selection(after newer: OriginResponse, _ request: CacheRequest?) -> SelectingFields {
-        guard let request, newer.fields.contains(.vary) else { return selection }
+    private func selection(after newer: OriginResponse, _ request: CacheRequest) -> SelectingFields {
+        guard newer.fields.contains(.vary) else { return selection }
         switch SelectingFields.nomination(by: newer.fields) {
         case .any, .tooMany: return .never
         case .fields(selection.names): return selection

@@ -27,7 +27,7 @@ extension Validation {
             !Sharing.forbidsOthers(directives, request, policy)
         else { return .unchanged }
         guard fits(stored, size: size, head), !directives.forbidStoring(policy) else { return .invalidated }
-        return .freshened(stored.updated(by: head, selecting: nil, policy: policy))
+        return .freshened(stored.updated(by: head, to: request, selects: false, policy: policy))
     }
 
     private static func fits(_ stored: StoredResponse, size: Int, _ head: OriginResponse) -> Bool {

@@ -35,6 +35,10 @@ enum Sharing {
         _ fields: FieldSection, _ directives: ResponseDirectives, _ lifetime: FreshnessLifetime, _ policy: CachePolicy
     ) -> FieldSection {
         guard fields.contains(.setCookie), !allowsCookies(directives, lifetime, policy) else { return fields }
+        return withoutCookies(fields)
+    }
+
+    fileprivate static func withoutCookies(_ fields: FieldSection) -> FieldSection {
         var cookies = UnstoredNames()
         cookies.insert(.setCookie)
         return StoredFields.kept(fields, without: cookies, replacingDate: nil)
@@ -46,6 +50,19 @@ enum Sharing {
         _ directives: ResponseDirectives, _ request: CacheRequest, _ policy: CachePolicy
     ) -> Bool {
         policy.isShared && request.isAuthorized && !directives.allowSharingAuthorized
+    }
+}
+
+extension StoredResponse {
+    /// The response as others get it that is served though it is stale: in a shared cache without Set-Cookie, which was
+    /// for others only as long as the response was fresh. Nil where that is the response as it is.
+    public func servedStale(policy: CachePolicy) -> StoredResponse? {
+        guard policy.isShared, fields.contains(.setCookie) else { return nil }
+        return StoredResponse(
+            status: status, reason: reason, fields: Sharing.withoutCookies(fields), directives: directives,
+            lifetime: lifetime, correctedInitialAge: correctedInitialAge, receivedAt: receivedAt, date: date,
+            etag: etag,
+            lastModified: lastModified, selection: selection, isAuthorized: isAuthorized, part: part, version: version)
     }
 }
 

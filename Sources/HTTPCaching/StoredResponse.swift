@@ -58,8 +58,8 @@ public struct StoredResponse: Sendable {
     public var modificationDate: Int64 { lastModified ?? date }
 
     /// Whether the response may stay stored: false once a 304 or a HEAD has brought `no-store`, or in a shared cache
-    /// `private` or the end of the permission to share what an authorized request got. It is then used once at most,
-    /// for the request that the 304 answers.
+    /// `private` or the fields of an authorized request's response without leave to share them. It is then used once at
+    /// most, for the request that the 304 answers.
     public func mayBeKept(by policy: CachePolicy) -> Bool {
         guard !directives.forbidStoring(policy) else { return false }
         return !policy.isShared || !isAuthorized || directives.allowSharingAuthorized

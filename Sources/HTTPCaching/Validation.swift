@@ -48,19 +48,22 @@ public enum Validation {
         case freshened(StoredResponse)
         /// It answers the client's own precondition, about a representation that is not held: pass it on.
         case forClient
-        /// It fits nothing: ask again without preconditions.
+        /// It fits nothing that the client may get: ask again without preconditions.
         case mismatch
     }
 
     /// What a 304 to a validation by ``preconditions(_:request:)`` means (RFC 9111 §4.3.3, §4.3.4).
     ///
     /// It identifies the stored response by its ETag, compared weakly if it is weak; without one, or where the stored
-    /// response has none, by Last-Modified. Without either it does where no tags but the stored one's were sent.
+    /// response has none, by Last-Modified. Without either it does where no tags but the stored one's were sent. Where
+    /// it ends the leave to share what a request with Authorization got (§3.5), not even its own client gets that.
     public static func outcome(
         _ stored: StoredResponse, notModified: OriginResponse, request: CacheRequest, policy: CachePolicy
     ) -> Outcome {
         if identifies(stored, notModified, request.fields) {
-            return .freshened(stored.updated(by: notModified, selecting: request, policy: policy))
+            let updated = stored.updated(by: notModified, to: request, selects: true, policy: policy)
+            let isOneUsers = policy.isShared && stored.isAuthorized && !updated.directives.allowSharingAuthorized
+            return isOneUsers ? .mismatch : .freshened(updated)
         }
         return answersClient(stored, notModified, request.fields) ? .forClient : .mismatch
     }

@@ -12,22 +12,45 @@ struct AuthorizedResponsesTests {
         #expect(try stored("Cache-Control: public, max-age=60")?.isAuthorized == false)
     }
 
-    @Test("Once a 304 takes the permission back, a shared cache doesn't use them any more")
+    @Test("Once a 304 takes the permission back, a shared cache uses them for nobody, and asks for a whole response")
     func withdrawal() throws {
-        for (policy, expected) in [(CachePolicy(), ReuseVerdict.unusable(.withdrawn)), (privatePolicy, .fresh)] {
+        for policy in [CachePolicy(), privatePolicy] {
             let before = try #require(
                 try stored("Cache-Control: public, max-age=60", "ETag: \"a\"", request: Self.authorized, policy: policy)
             )
             #expect(Reuse.verdict(request(), before, at: at(0), policy: policy) == .fresh)
-            let outcome = Validation.outcome(
-                before, notModified: response(304, ["Cache-Control: max-age=60", "ETag: \"a\""]),
-                request: Self.authorized,
-                policy: policy)
-            guard case .freshened(let after) = outcome else {
-                Issue.record("not freshened")
-                return
+            for (line, isPublic) in [
+                ("Cache-Control: max-age=60", false), ("Cache-Control: public", true), ("X: 1", true),
+            ] {
+                for request in [Self.authorized, request()] {
+                    let outcome = Validation.outcome(
+                        before, notModified: response(304, [line, "ETag: \"a\""]), request: request, policy: policy)
+                    switch outcome {
+                    case .freshened: #expect(isPublic || !(policy.mode == .shared), "\(line)")
+                    case .mismatch: #expect(!isPublic && (policy.mode == .shared), "\(line)")
+                    case .forClient: Issue.record("\(line) is about nothing that is held")
+                    }
+                }
             }
-            #expect(Reuse.verdict(request(), after, at: at(0), policy: policy) == expected)
+        }
+    }
+
+    @Test("HEAD with Authorization makes a stored response one of them")
+    func afterHead() throws {
+        let before = try #require(try stored("Cache-Control: max-age=60", "ETag: \"a\""))
+        let outcome = Validation.outcome(
+            before, size: 7, byHead: response(200, ["Cache-Control: public, max-age=0", "X-User: bob"]),
+            request: request("Authorization: Basic x", method: .head), policy: CachePolicy())
+        guard case .freshened(let bobs) = outcome else {
+            Issue.record("not freshened")
+            return
+        }
+        let end = Validation.outcome(
+            bobs, notModified: response(304, ["Cache-Control: max-age=50", "ETag: \"a\""]), request: request(),
+            policy: CachePolicy())
+        guard case .mismatch = end else {
+            Issue.record("what bob got is for others")
+            return
         }
     }
 }

@@ -104,7 +104,10 @@ struct HeadFresheningTests {
             let outcome = Validation.outcome(stored, size: 7, byHead: head, request: request, policy: CachePolicy())
             switch outcome {
             case .unchanged: #expect(!isTaken)
-            case .freshened: #expect(isTaken)
+            case .freshened(let freshened):
+                #expect(isTaken)
+                // For what comes next to be shared, it has to say so too.
+                #expect(freshened.isAuthorized)
             case .invalidated: Issue.record("\(line) invalidates")
             }
             let inPrivate = Validation.outcome(stored, size: 7, byHead: head, request: request, policy: privatePolicy)

@@ -30,7 +30,7 @@ struct StoredResponseTests {
     }
 
     static let kept: [(String, CachePolicy.Mode, Bool)] = [
-        ("public, max-age=5", .shared, true), ("max-age=5", .shared, false), ("max-age=5", .private, true),
+        ("public, max-age=5", .shared, true), ("max-age=5", .private, true),
         ("public, no-store", .shared, false), ("public, no-store", .private, false),
         ("public, private", .shared, false), ("private", .private, true),
         ("public, private=\"x\"", .shared, true), ("public, no-store, must-understand", .shared, true),

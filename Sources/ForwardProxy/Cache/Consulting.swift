@@ -13,6 +13,15 @@ enum StoredUse {
     case validated(extra: ByteBuffer)
     /// The origin failed.
     case standIn(StandInPermission, OriginFailure)
+
+    /// Whether the response is served though it is stale.
+    var isOfStale: Bool {
+        switch self {
+        case .hit(let permission): permission != nil
+        case .validated: false
+        case .standIn: true
+        }
+    }
 }
 
 extension LoopContext {
@@ -197,8 +206,10 @@ extension LoopContext {
         _ entry: StoredEntry, _ use: StoredUse, _ request: Request, key: CacheKey, _ client: any ExchangeClient
     ) -> (any Exchange)? {
         let now = cacheInstant()
+        let policy = proxy.cache?.policy ?? CachePolicy()
+        let entry = use.isOfStale ? entry.metadata.servedStale(policy: policy).map { entry.with($0) } ?? entry : entry
         let ready = stored.ready(
-            entry, key, identity: proxy.identity, policy: proxy.cache?.policy ?? CachePolicy(),
+            entry, key, identity: proxy.identity, policy: policy,
             siblings: { proxy.cache?.store.entries(for: key) ?? [] })
         if case .hit(nil) = use, isPlain(request, client), send(ready, request, client) { return nil }
         let metadata = entry.metadata

@@ -165,6 +165,29 @@ struct CacheStaleTests {
         #expect(answer.status == (isReplaced ? 200 : 503) && answer.body == (isReplaced ? "3" : "ill"))
     }
 
+    @Test("a stale response has no Set-Cookie, whatever allows it, but in a private cache", arguments: [true, false])
+    func staleCookies(_ isShared: Bool) throws {
+        let stage = try CacheStage {
+            $0.cache.mode = isShared ? .shared : .private
+        } _: { _, _ in
+            response(
+                "200 OK", "Cache-Control: max-age=5, stale-while-revalidate=9", "ETag: \"v1\"",
+                "Set-Cookie: user=first", body: "1")
+        }
+        for _ in 0..<2 { #expect(try stage.get().field("Set-Cookie") == "user=first") }
+        stage.clock.advance(seconds: 6)
+        stage.origin.stop()
+        for field in [
+            "Accept: */*", "Cache-Control: max-stale", "Cache-Control: max-age=0", "Range: bytes=0-0",
+            "If-None-Match: \"v1\"",
+        ] {
+            let stale = try stage.get("/", field)
+            #expect([200, 206, 304].contains(stale.status) && stale.field("ETag") == "\"v1\"", "\(field)")
+            #expect(stale.field("Set-Cookie") == (isShared ? nil : "user=first"), "\(field)")
+        }
+        #expect(stage.count == 1)
+    }
+
     @Test("an origin that closes in the middle of its head has closed without a response")
     func partOfHead() throws {
         let origin = try ScriptedOrigin { request, connection in

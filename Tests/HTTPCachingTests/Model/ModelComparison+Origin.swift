@@ -110,9 +110,7 @@ extension ModelComparison {
             case .freshened(let freshened):
                 try check("HEAD is for others", true, isForOthers)
                 try check("HEAD fits", true, fits)
-                var model = ModelValidation.updated(entry.model, by: response, request: request.model, policy: policy)
-                // It allows sharing, so nothing hangs on whether its request had credentials.
-                model.isAuthorized = entry.model.isAuthorized
+                let model = ModelValidation.updated(entry.model, by: response, request: request.model, policy: policy)
                 if let difference = ModelBridge.difference(freshened, model) { try fail("HEAD: \(difference)") }
                 count("head.freshened")
                 entries[index] = Entry(target: request.target, rules: freshened, model: model)
@@ -135,7 +133,11 @@ extension ModelComparison {
         let outcome = Validation.outcome(
             entry.rules, notModified: ModelBridge.response(response), request: request.rules,
             policy: rulesPolicy)
-        let expected = ModelValidation.outcomes(entry.model, response, request.model)
+        var expected = ModelValidation.outcomes(entry.model, response, request.model)
+        if ModelValidation.endsSharing(entry.model, response, policy), expected.remove("freshened") != nil {
+            expected.insert("mismatch")
+            count("outcome.unshared")
+        }
         switch outcome {
         case .freshened(let freshened):
             try check("validation", "freshened", isAmong: expected)

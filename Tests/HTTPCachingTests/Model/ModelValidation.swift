@@ -89,6 +89,14 @@ enum ModelValidation {
         return result
     }
 
+    /// Whether a 304 ends the leave to share what was stored for a request with Authorization (RFC 9111 §3.5).
+    static func endsSharing(_ stored: ModelStored, _ response: ModelResponse, _ policy: ModelPolicy) -> Bool {
+        guard policy.isShared, stored.isAuthorized else { return false }
+        let its = ModelDirectives(response: response.fields, policy: policy)
+        let hasOwn = its.isTargeted || response.fields.has("cache-control")
+        return !(hasOwn ? its : stored.directives).allowAuthorized
+    }
+
     /// Whether anything of a response may go to others than the one that asked (RFC 9111 §3.5, §5.2.1.5).
     static func isForOthers(_ response: ModelResponse, _ request: ModelRequest, _ policy: ModelPolicy) -> Bool {
         if request.wishes.noStore { return false }
