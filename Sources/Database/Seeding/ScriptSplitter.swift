@@ -41,7 +41,8 @@ struct ScriptSplitter {
             let byte = bytes[start]
             offset &+= 1
             switch byte {
-            case 0x20, 0x09...0x0D: continue
+            // Not a vertical tab, which SQLite takes for no blank at a token's beginning.
+            case 0x20, 0x09, 0x0A, 0x0C, 0x0D: continue
             case UInt8(ascii: "-") where isNext(UInt8(ascii: "-")): skip(behind: UInt8(ascii: "\n"))
             case UInt8(ascii: "/") where isNext(UInt8(ascii: "*")): skipComment()
             case UInt8(ascii: ";"): return (.semicolon, start)

@@ -92,6 +92,19 @@ public func pieces(_ bytes: [UInt8], cutAt cuts: some Sequence<Int>) -> [ByteBuf
     return pieces
 }
 
+/// The method of the request whose fields ``RequestParser`` finds unusable in `bytes`; nil where none is, or where it has
+/// no method.
+public func methodOfFailedRequest(_ bytes: [UInt8]) -> [UInt8]? {
+    var trace = MessageTrace()
+    var parser = RequestParser(limits: MessageLimits())
+    var piece = ByteBuffer(bytes: bytes)
+    parser.feed(&piece)
+    do throws(HTTP1Error) { try drain(&parser, into: &trace) } catch {
+        return parser.failedLine.map { Array($0.method.readableBytesView) }
+    }
+    return nil
+}
+
 /// What ``RequestParser`` makes of `pieces`, fed one by one, and of the end of input after them.
 public func requestTrace(_ pieces: [ByteBuffer], limits: MessageLimits = MessageLimits()) -> MessageTrace {
     var trace = MessageTrace()

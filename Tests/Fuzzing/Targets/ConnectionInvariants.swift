@@ -21,7 +21,7 @@ public enum ConnectionInvariants {
         ]
         let outputs = try EmbeddedProxy.outputs(cuts.count) { try answer(to: pieces(bytes, cutAt: cuts[$0])) }
         try require(outputs[0] == outputs[1], "\(text(outputs[0])), cut: \(text(outputs[1]))")
-        try checkResponses(outputs[0], to: requests)
+        try checkResponses(outputs[0], to: requests, failed: methodOfFailedRequest(bytes))
     }
 
     /// What a client gets that sends these bytes and then no more.
@@ -39,12 +39,18 @@ public enum ConnectionInvariants {
     }
 
     /// Each request has one response, in order; at the end there may be one to what is no request.
-    private static func checkResponses(_ output: [UInt8], to requests: MessageTrace) throws {
+    ///
+    /// - Parameter failed: the method of that, where it has one.
+    private static func checkResponses(
+        _ output: [UInt8], to requests: MessageTrace, failed: [UInt8]?
+    ) throws {
         var methods = requests.steps.compactMap { step -> HTTPSemantics.Method? in
             guard case .requestHead(let method, _, _, _, _) = step else { return nil }
             return method.withUnsafeBytes { Method($0) }
         }
-        if requests.error != nil { methods.append(.get) }
+        if requests.error != nil {
+            methods.append(failed.map { $0.withUnsafeBytes { Method($0) } } ?? .get)
+        }
         var input = ByteBuffer(bytes: output)
         var parser = ResponseParser(respondingTo: methods.first ?? .get)
         parser.feed(&input)
