@@ -42,7 +42,8 @@ public struct FailedAttempts {
     }
 
     /// What a client is known by: its address; of a global or unique local IPv6 one the first 64 bits, since one
-    /// machine has all the others; an IPv4 one is the same where a socket for IPv6 sees it.
+    /// machine has all the others; an IPv4 one is the same where a socket for IPv6 sees it. Link-local ones have the
+    /// first 64 bits in common, on all machines of a link, which are counted as a /48 is.
     public struct Client: Hashable, Sendable {
         /// The client itself, then the networks that it is in, the narrowest one first.
         let networks: [Network]
@@ -50,7 +51,9 @@ public struct FailedAttempts {
         /// - Parameter address: as inet_ntop(3) writes it; any other text is a client of its own.
         public init(_ address: String) {
             var parts = in6_addr()
-            guard address.contains(":"), inet_pton(AF_INET6, address, &parts) == 1 else {
+            // An address of a link may have the link's name behind it.
+            let withoutZone = String(address.prefix { $0 != "%" })
+            guard address.contains(":"), inet_pton(AF_INET6, withoutZone, &parts) == 1 else {
                 networks = [Network(width: .client, bytes: Array(address.utf8))]
                 return
             }
@@ -58,6 +61,12 @@ public struct FailedAttempts {
                 if all.prefix(10).allSatisfy({ $0 == 0 }), all[10] == 0xff, all[11] == 0xff {
                     let text = all[12...].map { String($0) }.joined(separator: ".")
                     return [Network(width: .client, bytes: Array(text.utf8))]
+                }
+                if all[0] == 0xfe, all[1] & 0xc0 == 0x80 {
+                    return [
+                        Network(width: .client, bytes: Array(all)),
+                        Network(width: .bits48, bytes: Array(all.prefix(8))),
+                    ]
                 }
                 guard all[0] & 0xe0 == 0x20 || all[0] & 0xfe == 0xfc else {
                     return [Network(width: .client, bytes: Array(all))]

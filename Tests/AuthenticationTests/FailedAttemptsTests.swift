@@ -100,6 +100,23 @@ struct FailedAttemptsTests {
         #expect(attempts.wait(client(252), bob, now: now + 30 * second) == 30 * second)
     }
 
+    @Test("of all link-local addresses as many are free as of a /48, and of each as many as of any address")
+    func linkLocal() {
+        var attempts = FailedAttempts()
+        let now = 1000 * second
+        for index in 0...80 {
+            let client = FailedAttempts.Client("fe80::\(String(index, radix: 16))\(index % 2 == 0 ? "" : "%eth0")")
+            #expect(attempts.wait(client, ann, now: now) == 0)
+            attempts.failed(client, FailedAttempts.Name([UInt8(index)]), now: now)
+        }
+        #expect(attempts.wait(FailedAttempts.Client("fe80::1:1"), bob, now: now) == 30 * second)
+        #expect(attempts.wait(FailedAttempts.Client("2001:db8::1"), bob, now: now) == 0)
+        var others = FailedAttempts()
+        for _ in 0...FailedAttempts.free { others.failed(FailedAttempts.Client("fe80::1"), ann, now: now) }
+        #expect(others.wait(FailedAttempts.Client("fe80::1%eth0"), ann, now: now) > 0)
+        #expect(others.wait(FailedAttempts.Client("fe80::2"), ann, now: now) == 0)
+    }
+
     @Test("with a name that many have failed with, an address waits from its first failure, and one without is checked")
     func name() {
         var attempts = FailedAttempts()

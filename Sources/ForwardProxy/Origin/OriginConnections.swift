@@ -75,7 +75,10 @@ enum ConnectionAuthentication {
     static func isUsed(by request: FieldSection) -> Bool {
         guard request.contains(.authorization) else { return false }
         var isUsed = false
-        request.forEach(.authorization) { isUsed = isUsed || names($0) }
+        // No credentials are a list, but an origin may read them as one.
+        request.forEach(.authorization) { value in
+            for element in FieldListElements(value) where names(element) { isUsed = true }
+        }
         return isUsed
     }
 

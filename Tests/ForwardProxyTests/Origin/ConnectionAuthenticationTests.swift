@@ -116,7 +116,8 @@ struct ConnectionAuthenticationTests {
         "Credentials are a connection's by their scheme",
         arguments: [
             ("NTLM TlRM", true), ("negotiate YII=", true), ("Kerberos x", true), ("Basic eDp5", false),
-            ("Bearer NTLM", false), ("NTLMv2 x", false), ("", false),
+            ("Bearer NTLM", false), ("NTLMv2 x", false), ("", false), ("Basic eDp5, NTLM x", true), (", NTLM x", true),
+            ("Digest username=\"a, NTLM x\"", false),
         ])
     func schemes(_ value: String, _ expected: Bool) {
         var request = FieldSection()
