@@ -59,6 +59,12 @@ extension TableView {
         return given.value.number == wanted.value.number
     }
 
+    /// Whether a body's value for a column is the one by which a row refers to another: `1.0` is as good as 1 there.
+    func refers(_ value: SQLiteValue, _ reference: ColumnValue) -> Bool {
+        guard let text = RowKeyText.text(reference.value) else { return value == .null }
+        return isKey(value, reference.column, text)
+    }
+
     /// The statement for a column or more of a row; nil where no row can have such a key.
     ///
     /// - Parameters:

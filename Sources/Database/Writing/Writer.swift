@@ -77,7 +77,7 @@ struct Writer {
         var written: [FoundRow] = []
         for var row in rows {
             for reference in referring {
-                if let given = row[reference.column], RowKeyText.text(given) != RowKeyText.text(reference.value) {
+                if let given = row[reference.column], !view.refers(given, reference) {
                     throw .badBody("'\(view.table.columns[reference.column].name)' is another than that of the URL")
                 }
                 row.set(reference.column, reference.value)

@@ -283,7 +283,8 @@ final class DatabaseExchange: Exchange {
     /// Has the answer sent.
     private func goOn(with answer: ReadyAnswer) {
         guard let client else { return }
-        if asked.isRetrieval, answer.status == 200, answer.isConditional,
+        // Of what was read, by whatever method: a write has compared its conditions before it changed anything.
+        if answer.status == 200, answer.isConditional,
             answer.evaluate(request.head, now: loop.dateStamp().unixSeconds) == .failed
         {
             return refuse(Problem(status: 412, title: "precondition failed", detail: "the answer is another now"))

@@ -45,7 +45,12 @@ import Testing
         let answer = stage.send(.post, "products/2/reviews", #"{"text":"new","stars":4}"#)
         #expect(answer.body == #"{"id":4,"product":2,"text":"new","stars":4}"#)
         #expect(answer.fields["Location"] == "http://api.example/reviews/4")
-        #expect(stage.send(.post, "products/2/reviews", #"{"product":1}"#).status == 400)
+        for same in ["2", "2.0", "2e0"] {
+            #expect(stage.send(.post, "products/2/reviews", #"{"product":\#(same)}"#).body.contains(#""product":2,"#))
+        }
+        for other in ["1", "2.5", "null", "true"] {
+            #expect(stage.send(.post, "products/2/reviews", #"{"product":\#(other)}"#).status == 400, "\(other)")
+        }
         #expect(stage.send(.post, "products/99/reviews", "{}").status == 404)
     }
 

@@ -409,10 +409,20 @@ import Testing
 
     @Test func `A precondition that doesn't hold is a problem, of an answer that is kept too`() throws {
         let proxy = try TestProxy(
-            "substitutions:\n  http://a.test/: { sqlite: a.db, seed: a.sql }\n",
-            files: ["a.sql": DatabaseExchangeTests.refusing])
+            """
+            substitutions:
+              http://a.test/: { sqlite: a.db, seed: a.sql }
+              http://a.test/q: { sqlite: a.db, seed: a.sql, sql: SELECT a FROM t, methods: [GET, POST] }
+
+            """, files: ["a.sql": DatabaseExchangeTests.refusing])
         let tag = try #require(try proxy.exchange("GET", "http://a.test/t/1").field("ETag"))
         #expect(try proxy.exchange("GET", "http://a.test/t/1", fields: ["If-Match: \(tag)"]).status == 200)
+        for (field, status) in [("If-Match: \"other\"", 412), ("If-None-Match: *", 412), ("If-Match: *", 200)] {
+            let posted = try proxy.exchange("POST", "http://a.test/q", fields: [field])
+            #expect(posted.status == status, "\(field)")
+            let problem = #"{"title":"precondition failed","status":412"#
+            #expect(posted.body.hasPrefix(problem) == (status == 412), "\(field)")
+        }
         for _ in 0..<2 {
             let failed = try proxy.exchange("GET", "http://a.test/t/1", fields: ["If-Match: \"other\""])
             #expect(failed.status == 412 && failed.body.hasPrefix(#"{"title":"precondition failed","status":412"#))
