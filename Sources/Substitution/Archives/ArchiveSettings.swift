@@ -63,9 +63,11 @@ public struct ArchiveSettings: Sendable, Equatable {
 
     /// The URL that an entry is answered at.
     public func moved(_ url: ArraySlice<UInt8>) -> [UInt8]? {
-        for move in moved where url.starts(with: move.from) { return move.to + url.dropFirst(move.from.count) }
-        return nil
+        move(of: url).map { $0.to + url.dropFirst($0.from.count) }
     }
+
+    /// What says where an entry of this URL is answered; nil where it stays.
+    func move(of url: ArraySlice<UInt8>) -> Move? { moved.first { url.starts(with: $0.from) } }
 }
 
 /// The URLs that `urls` names: exact ones with every query, folders and patterns.

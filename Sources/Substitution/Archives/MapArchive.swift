@@ -82,6 +82,17 @@ public final class MapArchive: Sendable {
     /// Whether the archive has entries, and `urls` counts none of them.
     var countsNothing: Bool { !counted.isEmpty && !counted.contains(true) }
 
+    /// The URLs from which `as` moves entries, and below which none is that a longer one hasn't moved.
+    var idleMoves: [[UInt8]] {
+        var idle = settings.moved.map(\.from)
+        for place in 0..<archive.table.urlCount where !idle.isEmpty {
+            let url = archive.table.found(byURL: place).url
+            guard let move = settings.move(of: url) else { continue }
+            idle.removeAll { $0 == move.from }
+        }
+        return idle
+    }
+
     /// Whether the map counts an entry (`urls`).
     public func isCounted(_ number: Int) -> Bool { counts(number) }
 

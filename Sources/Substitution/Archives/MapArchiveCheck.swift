@@ -1,4 +1,5 @@
 import Archives
+import Diagnostics
 
 extension SubstitutionMap {
     /// Reads every archive whole: decodes all bodies, and verifies digests. Blocks.
@@ -12,6 +13,12 @@ extension SubstitutionMap {
             }
             if archive.countsNothing {
                 add(ArchiveProblem(.warning, "no entry is under a URL of 'urls', so it answers nothing"))
+            }
+            for url in archive.idleMoves {
+                add(
+                    ArchiveProblem(
+                        .warning, "no entry is below '\(visibleText(of: url, limit: 300))' of 'as', so it moves nothing"
+                    ))
             }
             do throws(ArchiveProblem) {
                 try archive.archive.check { add($0) }

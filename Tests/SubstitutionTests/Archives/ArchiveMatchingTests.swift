@@ -434,6 +434,28 @@ struct ArchiveMatchingTests {
     }
 
     @Test(
+        "An option that concerns no entry is a warning of a check",
+        arguments: [
+            ("urls: [https://a.example/x/]", []),
+            ("urls: [https://a.example/z/]", ["no entry is under a URL of 'urls', so it answers nothing"]),
+            ("as: { https://a.example/x/: http://localhost/ }", []),
+            (
+                "as: { https://a.example/x/: http://localhost/, http://a.example/x/: http://localhost/other/ }",
+                ["no entry is below 'http://a.example/x/' of 'as', so it moves nothing"]
+            ),
+            (
+                "as: { https://a.example/: http://l/, https://a.example/x/: http://l/x/, https://a.example/y/: http://l/y/ }",
+                ["no entry is below 'https://a.example/' of 'as', so it moves nothing"]
+            ),
+        ])
+    func idleOptions(_ option: String, _ messages: [String]) throws {
+        let entries = [Recorded("https://a.example/x/1"), Recorded("https://a.example/y/1")]
+        let diagnostics = try ArchiveStage(entries, option).map.checkArchives()
+        #expect(diagnostics.map(\.diagnostic.message) == messages)
+        #expect(diagnostics.allSatisfy { $0.diagnostic.severity == .warning })
+    }
+
+    @Test(
         "What an archive's options say twice, or not as a list, is an error",
         arguments: [
             (
