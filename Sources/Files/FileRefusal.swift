@@ -16,6 +16,8 @@ public enum FileRefusal: Error, Hashable, Sendable {
     case invalidName
     /// The process or the system has no descriptor left.
     case tooManyOpenFiles
+    /// Each time that it was opened it was another one, or had been written to.
+    case changing
     /// Any other error, by its errno(3).
     case io(errno: CInt)
 }
@@ -52,6 +54,7 @@ extension FileRefusal: CustomStringConvertible {
         case .permissionDenied: "permission denied"
         case .invalidName: "not a valid file name"
         case .tooManyOpenFiles: "too many open files"
+        case .changing: "it changes again and again"
         case .io(let code): "\(errnoText(code)) (errno \(code))"
         }
     }

@@ -347,6 +347,7 @@ extension LoopContext {
         // Of what a POST has answered a request has no state to compare.
         content.isConditional = content.defaultStatus == 200 && exchange.method == "GET"
         content.file = entry.content
+        content.varyingFields = asking.map.conditionFieldNames
         if isHeadOnly {
             let length = exchange.value("content-length").flatMap { $0.withUnsafeBytes { $0.decimalValue } } ?? 0
             content.bodies = [AnswerContent.Body(coding: nil, etag: [], lastModified: nil, size: Int(clamping: length))]

@@ -73,6 +73,7 @@ extension AnswerFields {
             fields.append(Field(name: header.name, value: value, isContent: replaced?.isContent ?? false))
         }
         if content.bodies.count > 1 || archived.dependsOnCoding { addToVary("Accept-Encoding", &fields) }
+        for name in content.varyingFields { addToVary(name, &fields) }
         if answersCORS { addToVary("Origin", &fields) }
         func first(_ name: String) -> Field? { fields.first { $0.name.equalsIgnoringASCIICase(name) } }
         var made = RepresentationBuilder(

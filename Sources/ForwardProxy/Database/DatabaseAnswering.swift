@@ -111,6 +111,7 @@ extension LoopContext {
         content.isProblem = answer.isProblem
         if answer.isProblem { content.cacheControl = "no-store" }
         content.isConditional = answer.isRetrieval
+        content.varyingFields = use.rule.varyingFields
         let position = use.rule.position
         if answer.isRow { content.made = shaped(content, use, status: options.status ?? status, position) }
         return ReadyAnswer(

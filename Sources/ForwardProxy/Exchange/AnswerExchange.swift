@@ -21,6 +21,8 @@ final class AnswerExchange: Exchange {
     /// When the next portion is due, where the rule has a rate.
     private var due = NIODeadline.uptimeNanoseconds(0)
     private var reloads = 0
+    /// Answers where the file turns out not to be had, and no byte was sent.
+    private let refused: (AnswerExchange, FileRefusal) -> Void
     /// Bytes have been written that the client takes in first.
     private var awaitsWritability = false
     /// Bytes that were sent since the last flush, where that counts.
@@ -30,10 +32,15 @@ final class AnswerExchange: Exchange {
     private var held: [ByteBuffer]?
     private var heldEnd: (hasCome: Bool, trailers: FieldSection?) = (false, nil)
 
-    /// - Parameter holdsBody: whether the request may be handed over to an exchange that needs its body: reading then
-    ///   waits.
-    init(request: Request, client: any ExchangeClient, holdsBody: Bool = false) {
+    /// - Parameters:
+    ///   - holdsBody: whether the request may be handed over to an exchange that needs its body: reading then waits.
+    ///   - refused: answers where the file turns out not to be had, and no byte was sent.
+    init(
+        request: Request, client: any ExchangeClient, holdsBody: Bool = false,
+        refused: @escaping (AnswerExchange, FileRefusal) -> Void
+    ) {
         self.request = request
+        self.refused = refused
         self.client = client
         loop = client.loop
         if holdsBody {
@@ -83,6 +90,12 @@ final class AnswerExchange: Exchange {
         self.client = nil
         client?.fail(error)
         client?.flush()
+    }
+
+    /// Answers with what became of the answer's file.
+    func fail(_ refusal: FileRefusal, _ answer: ReadyAnswer) {
+        let path = String(decoding: answer.file?.path ?? [], as: UTF8.self)
+        fail(.file(refusal, rule: answer.position, path: path).answering(by: answer.options))
     }
 
     /// Sends the answer, without the rule's delay.
@@ -202,13 +215,14 @@ final class AnswerExchange: Exchange {
             case .success(nil):
                 // The file was replaced between the check and now: what was planned is not what would be sent.
                 reloads &+= 1
-                guard reloads < 5 else { return fail(.internalError) }
-                loop.reload(answer) { [self] fresh in
-                    if let fresh { begin(fresh) } else { fail(.internalError) }
+                guard reloads < 5 else { return refused(self, .changing) }
+                loop.reload(answer) { [self] result in
+                    switch result {
+                    case .success(let fresh): begin(fresh)
+                    case .failure(let refusal): refused(self, refusal)
+                    }
                 }
-            case .failure(let refusal):
-                let path = String(decoding: file.path, as: UTF8.self)
-                fail(.file(refusal, rule: answer.position, path: path).answering(by: answer.options))
+            case .failure(let refusal): refused(self, refusal)
             }
         }
     }
@@ -315,7 +329,7 @@ extension LoopContext {
         _ answer: ReadyAnswer, _ request: Request, _ client: any ExchangeClient, hasWaited: Bool
     ) -> (any Exchange)? {
         guard hasWaited else { return serve(answer, request, client) }
-        let exchange = AnswerExchange(request: request, client: client)
+        let exchange = AnswerExchange(request: request, client: client) { $0.fail($1, answer) }
         exchange.begin(answer)
         return exchange.isFinished ? nil : exchange
     }

@@ -26,7 +26,7 @@ extension LoopContext {
             ready.checkedAt == .max
                 || (!revalidates && (ready.isFresh(request.receivedAt) || glance(at: ready, request.receivedAt)))
         {
-            return serve(ready, request, client)
+            return serve(ready, request, client, of: use, bodyIsGone: bodyIsGone)
         }
         let unread = bodyIsGone && body == nil ? request.withoutBody : request
         switch source() {
@@ -61,7 +61,15 @@ extension LoopContext {
     }
 
     /// Serves a ready answer, at once where it is in memory and the rule doesn't ask for time.
-    func serve(_ answer: ReadyAnswer, _ request: Request, _ client: any ExchangeClient) -> (any Exchange)? {
+    ///
+    /// - Parameters:
+    ///   - use: the rule whose answer it is, which says what becomes of a request where the answer's file is gone by the
+    ///     time that it is opened; nil where none does.
+    ///   - bodyIsGone: as for ``answer(_:from:revalidates:_:_:bodyIsGone:body:)``.
+    func serve(
+        _ answer: ReadyAnswer, _ request: Request, _ client: any ExchangeClient, of use: RuleUse? = nil,
+        bodyIsGone: Bool = false
+    ) -> (any Exchange)? {
         if answer.isPlain, request.isHead || client.takesAtOnce(answer.first.size) {
             if sendOnce(answer, request, client) { return nil }
             let plan = AnswerPlan.make(answer, for: request, date: dateStamp())
@@ -70,7 +78,11 @@ extension LoopContext {
                 return nil
             }
         }
-        let exchange = AnswerExchange(request: request, client: client)
+        let exchange = AnswerExchange(request: request, client: client) { [self] exchange, refusal in
+            guard let use, let file = answer.file else { return exchange.fail(refusal, answer) }
+            refuse(
+                refusal, file.root, file.path, use, request, exchange, mayForward: !bodyIsGone && !request.hasBody)
+        }
         exchange.serve(answer)
         return exchange.isFinished ? nil : exchange
     }
@@ -100,26 +112,16 @@ extension LoopContext {
         let options = rule.options
         let current = use.ready
         if current == nil, !revalidates, let answer = makeFromStore(root, path, use, request) {
-            return serve(answer, request, client)
+            return serve(answer, request, client, of: use, bodyIsGone: bodyIsGone)
         }
-        let mayForward = options.missing == .forward && !bodyIsGone
-        let exchange = AnswerExchange(request: request, client: client, holdsBody: mayForward && request.hasBody)
-        func fail(_ error: ProxyError) { exchange.fail(error.answering(by: options)) }
+        let holdsBody = options.missing == .forward && !bodyIsGone && request.hasBody
+        let exchange = AnswerExchange(request: request, client: client, holdsBody: holdsBody) {
+            [self] exchange, refusal in
+            // What had come of a body is let go of once there is an answer.
+            refuse(refusal, root, path, use, request, exchange, mayForward: !bodyIsGone && !request.hasBody)
+        }
         func missing(_ refusal: FileRefusal) {
-            use.forget()
-            let name = visibleText(of: path, limit: 300)
-            proxy.logger.warning("\(rule.position): \(root.path)/\(name): \(refusal)")
-            let refusal = refusal.asAnswered
-            guard refusal == .notFound else {
-                return fail(.file(refusal, rule: rule.position, path: name))
-            }
-            switch options.missing {
-            case .notFound: fail(.noSuchFile(rule: rule.position))
-            case .error where AnswerContent.looksLikeTraversal(path): fail(.noSuchFile(rule: rule.position))
-            case .forward where mayForward:
-                exchange.handOver { client, body in forwardMissing(use, request, body, client) }
-            case .error, .forward: fail(.file(.notFound, rule: rule.position, path: name))
-            }
+            refuse(refusal, root, path, use, request, exchange, mayForward: !bodyIsGone)
         }
         load(root, path, options.retain, current?.file) { [self] result in
             switch result {
@@ -135,6 +137,30 @@ extension LoopContext {
             }
         }
         return exchange
+    }
+
+    /// Answers a request whose rule has a file that can't be had.
+    ///
+    /// - Parameter mayForward: whether the request can still be sent to its origin, where the rule wants that.
+    private func refuse(
+        _ refusal: FileRefusal, _ root: FolderRoot, _ path: [UInt8], _ use: RuleUse, _ request: Request,
+        _ exchange: AnswerExchange, mayForward: Bool
+    ) {
+        use.forget()
+        let position = use.rule.position
+        let options = use.rule.options
+        let name = visibleText(of: path, limit: 300)
+        proxy.logger.warning("\(position): \(root.path)/\(name): \(refusal)")
+        func fail(_ error: ProxyError) { exchange.fail(error.answering(by: options)) }
+        let refusal = refusal.asAnswered
+        guard refusal == .notFound else { return fail(.file(refusal, rule: position, path: name)) }
+        switch options.missing {
+        case .notFound: fail(.noSuchFile(rule: position))
+        case .error where AnswerContent.looksLikeTraversal(path): fail(.noSuchFile(rule: position))
+        case .forward where mayForward:
+            exchange.handOver { client, body in forwardMissing(use, request, body, client) }
+        case .error, .forward: fail(.file(.notFound, rule: position, path: name))
+        }
     }
 
     /// Goes on with a request for what a rule has no answer for (`missing: forward`).
@@ -157,7 +183,8 @@ extension LoopContext {
             let options = use.rule.options
             let plan = ForwardPlan(
                 reason: .bypass, outcome: .forwarded, detail: use.rule.position,
-                headers: options.isInTurn ? options.cacheControl + options.noStore : [])
+                headers: options.isInTurn ? options.cacheControl + options.noStore : [],
+                answersCORS: options.answersCORS)
             return forward(request, asked, to: use.uri, client, plan)
         }
     }
@@ -170,6 +197,8 @@ extension LoopContext {
 
     /// Makes an answer ready, and keeps it for the requests to come.
     private func make(_ content: AnswerContent, _ use: RuleUse, checkedAt: UInt64) -> ReadyAnswer {
+        var content = content
+        content.varyingFields = use.rule.varyingFields
         let answer = ReadyAnswer(
             options: use.rule.options, position: use.rule.position, content: content, identity: proxy.identity,
             checkedAt: content.file?.isPinned == true ? .max : checkedAt)
@@ -237,17 +266,22 @@ extension LoopContext {
     }
 
     /// Makes the answer of a file anew, because it changed while it was about to be sent.
-    func reload(_ answer: ReadyAnswer, _ completion: @escaping (ReadyAnswer?) -> Void) {
-        guard let file = answer.file else { return completion(nil) }
+    func reload(_ answer: ReadyAnswer, _ completion: @escaping (Result<ReadyAnswer, FileRefusal>) -> Void) {
+        guard let file = answer.file else { return completion(.failure(.notFound)) }
         let options = answer.options
         let position = answer.position
         load(file.root, file.path, options.retain, nil) { [self] result in
-            guard case .success(.current(let loaded)) = result else { return completion(nil) }
-            let content = AnswerContent.file(
+            let loaded: LoadedFile
+            switch result {
+            case .success(.current(let found)), .success(.changed(let found)): loaded = found
+            case .success(.gone(let refusal)), .failure(let refusal): return completion(.failure(refusal))
+            }
+            var content = AnswerContent.file(
                 loaded, options: options, now: dateStamp().unixSeconds)
-            completion(
-                ReadyAnswer(
-                    options: options, position: position, content: content, identity: proxy.identity, checkedAt: 0))
+            content.varyingFields = answer.varyingFields
+            let fresh = ReadyAnswer(
+                options: options, position: position, content: content, identity: proxy.identity, checkedAt: 0)
+            completion(.success(fresh))
         }
     }
 

@@ -297,7 +297,7 @@ extension LoopContext {
     ) -> (any Exchange)? {
         switch decider.passage(of: asked, to: uri) {
         case .refused(let error):
-            client.fail(error)
+            client.fail(plan.answering(error))
             return nil
         case .options:
             answerOptions(client)

@@ -11,6 +11,9 @@ struct ForwardPlan {
     var detail: String
     /// Fields that the rule sets or removes on the origin's response.
     var headers: [RuleOptions.FieldChange] = []
+    /// Whether scripts of other origins may read the proxy's own error that stands in the response's place, as the answer
+    /// of the rule that has left the request to the origin.
+    var answersCORS = false
     /// How long the request waits before it goes out, and at what rate the response's body is passed on.
     var pace = Pace()
 
@@ -19,6 +22,15 @@ struct ForwardPlan {
         var delay = Duration.zero
         /// Bytes a second; nil for no limit.
         var rate: Int?
+    }
+}
+
+extension ForwardPlan {
+    /// The error as it is answered in the response's place.
+    func answering(_ error: ProxyError) -> ProxyError {
+        var error = error
+        error.answersCORS = error.answersCORS || answersCORS
+        return error
     }
 }
 
@@ -140,7 +152,7 @@ final class ForwardExchange: OriginExchange {
         }
         if let fallback { return leave(client, to: fallback, failure) }
         self.client = nil
-        client.fail(failure)
+        client.fail(plan.answering(failure))
     }
 
     /// Leaves the client to what answers in the origin's place, which has what it needs of the request's body: what is

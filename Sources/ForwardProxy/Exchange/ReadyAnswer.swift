@@ -30,6 +30,8 @@ final class ReadyAnswer {
     let variants: [ReadyRepresentation]
     let options: RuleOptions
     let position: String
+    /// See ``AnswerContent/varyingFields``.
+    let varyingFields: [String]
     /// The archive's entry that it is; nil for a rule's answer.
     let archived: ArchivedAnswer?
 
@@ -43,6 +45,7 @@ final class ReadyAnswer {
     ) {
         self.options = options
         self.position = position
+        varyingFields = content.varyingFields
         file = content.file
         data = content.data
         archived = content.archived

@@ -114,7 +114,7 @@ extension ProxyError {
                 status: 502, type: "proxy_configuration_error",
                 failure: "The rule at \(rule) names the file \(name), which does not exist.",
                 advice: "Create the file below the map's root, or change the rule (see its option `missing`).")
-        case .tooManyOpenFiles, .io:
+        case .tooManyOpenFiles, .changing, .io:
             return ProxyError(
                 status: 503, type: "proxy_internal_error",
                 failure: "The rule at \(rule) answers with a file that can't be read just now: \(refusal).",

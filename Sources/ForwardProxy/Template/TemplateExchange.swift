@@ -338,7 +338,7 @@ final class TemplateExchange: Exchange {
             ], mediaType: Array(type.utf8))
         content.isConditional = isRetrieval && !isOfOneRequest
         if isOfOneRequest { content.cacheControl = "no-store" }
-        if !isOfOneRequest { content.varyingFields = page.page.fieldNames }
+        content.varyingFields = (isOfOneRequest ? [] : page.page.fieldNames) + use.rule.varyingFields
         let isKept =
             isRetrieval && dependency <= .url && use.rule.options.retain != .never && (data != nil || !hasRows)
         if isKept, let room = loop.proxy.databases.kept.reserve(made.bytes.count) {

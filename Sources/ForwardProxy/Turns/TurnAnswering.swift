@@ -33,19 +33,20 @@ extension LoopContext {
     ) -> (any Exchange)? {
         noteRule(use.rule.position, on: client)
         guard !bodyIsGone else {
-            client.fail(.originHasFailed(rule: use.rule.position))
+            client.fail(.originHasFailed(rule: use.rule.position).answering(by: use.rule.options))
             return nil
         }
         let asked = AskedRequest(request, use.uri)
         return beginReplayed(request, asked, client) { [self] in
             noteRule(use.rule.position, on: client)
+            let options = use.rule.options
             switch decider.forwarding(RequestCacheControl(asked.fields), by: use.rule) {
-            case .refuse(let error): client.fail(error)
+            case .refuse(let error): client.fail(error.answering(by: options))
             case .forward(let reason):
-                let options = use.rule.options
                 let plan = ForwardPlan(
                     reason: reason, outcome: .forwarded, detail: use.rule.position,
-                    headers: options.headers + options.noStore, pace: ForwardPlan.Pace(options))
+                    headers: options.headers + options.noStore, answersCORS: options.answersCORS,
+                    pace: ForwardPlan.Pace(options))
                 return forward(request, asked, to: target?.ofRootPage ?? asked.uri, client, plan)
             default: client.fail(.internalError)
             }

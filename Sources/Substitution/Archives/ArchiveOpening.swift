@@ -139,6 +139,7 @@ extension MapFileError {
         case .notRegularFile: self = .isNoRegularFile
         case .permissionDenied: self = .unreadable
         case .tooManyOpenFiles: self = .system(EMFILE)
+        case .changing: self = .system(EAGAIN)
         case .io(let code): self = .system(code)
         case .symbolicLink: self = .system(ELOOP)
         case .outsideRoot, .invalidName: self = .system(ENAMETOOLONG)

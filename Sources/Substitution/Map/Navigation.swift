@@ -2,6 +2,8 @@ import HTTPSemantics
 
 /// Whether a request loads a document, in the top frame or in another one.
 enum Navigation {
+    /// The fields that say so.
+    static let fieldNames = ["Sec-Fetch-Mode", "Upgrade-Insecure-Requests"]
     private static let prefix = Array("sec-fetch-".utf8)
     private static let mode = Array("sec-fetch-mode".utf8)
     private static let upgrade = Array("upgrade-insecure-requests".utf8)

@@ -146,6 +146,8 @@ struct GivenOptions: Hashable, Sendable {
     var repetition: RuleOptions.Repetition?
     /// Whether the rule is one of several answers.
     var isInTurn = false
+    /// Whether one of the rule's several answers blocks.
+    var blocksInTurn = false
     /// Whether the rule forwards to no URL of its own, on which `when` depends.
     var forwardsAsAsked = false
 
@@ -181,6 +183,7 @@ struct GivenOptions: Hashable, Sendable {
         merged.source = .file
         merged.isExact = true
         merged.forwardsAsAsked = false
+        merged.blocksInTurn = false
         return merged
     }
 

@@ -14,10 +14,12 @@ public final class SubstitutionMap: Sendable {
     /// Whether there are rules with conditions on fields, so that a URL and a method may not be all that a look-up's
     /// result depends on.
     public let dependsOnFields: Bool
+    let conditionFields: ConditionFields
 
     init(_ storage: MapStorage, warnings: [MapDiagnostic], fileSystem: MapFileSystem, limits: YAMLLimits) {
         self.storage = storage
         dependsOnFields = storage.summaries.contains(where: \.hasFieldConditions)
+        conditionFields = ConditionFields(storage)
         self.warnings = warnings
         self.fileSystem = fileSystem
         self.limits = limits
@@ -83,6 +85,9 @@ public final class SubstitutionMap: Sendable {
     public var rules: some Sequence<Rule> {
         storage.records.indices.lazy.map { Rule(self, RuleID(UInt32(truncatingIfNeeded: $0))) }
     }
+
+    /// The names of all fields that rules have conditions on, each once.
+    public var conditionFieldNames: [String] { conditionFields.all }
 
     /// What a rule consists of.
     ///

@@ -1,3 +1,4 @@
+import ProxyTestKit
 import Testing
 
 @testable import ForwardProxy
@@ -85,6 +86,31 @@ struct CORSFieldsTests {
             }
             let plain = try proxy.exchange("GET", "http://m.test/\(path)")
             #expect(plain.field("Vary") == (isReadable ? "Origin" : nil), "\(path)")
+        }
+    }
+
+    @Test("an error in the place of the origin's answer too, where a rule that answers has left the request to it")
+    func originErrors() throws {
+        let origin = try RawOrigin { _ = try $0.receive() }
+        defer { origin.stop() }
+        let base = "http://127.0.0.1:\(origin.port)"
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              \(base)/missing: { file: nope.txt, missing: forward, methods: [GET, POST] }
+              \(base)/turn: { answers: [{ forward: true }] }
+              \(base)/off: { file: nope.txt, missing: forward, methods: [GET, POST], cors: off }
+              \(base)/forward: { forward: true }
+
+            """)
+        for (path, isReadable) in [("missing", true), ("turn", true), ("off", false), ("forward", false)] {
+            for method in ["GET", "POST"] {
+                let response = try proxy.exchange(method, "\(base)/\(path)", fields: [Self.origin])
+                #expect(response.status == 502, "\(method) \(path)")
+                let readers = isReadable ? "http://app.test" : nil
+                #expect(response.field("Access-Control-Allow-Origin") == readers, "\(method) \(path)")
+                #expect(response.field("Vary") == (isReadable ? "Origin" : nil), "\(method) \(path)")
+            }
         }
     }
 }

@@ -455,7 +455,10 @@ struct MappedAnswerTests {
     func blocked(bypass: RuleOptions.Bypass?) throws {
         let origin = try ScriptedOrigin(body: "origin")
         let url = "http://127.0.0.1:\(origin.port)/x"
-        for options in ["block: true", "block: true, bypass: never"] {
+        for options in [
+            "block: true", "block: true, bypass: never", "answers: [{ block: true }, { block: true, status: 403 }]",
+            "answers: [{ status: 403, text: a }, { block: true }], bypass: never",
+        ] {
             let proxy = try TestProxy("defaults: { bypass: origin }\nsubstitutions:\n  \(url): { \(options) }\n") {
                 $0.bypass = bypass
             }
@@ -467,6 +470,69 @@ struct MappedAnswerTests {
             #expect(try proxy.exchange("POST", url, fields: ["Cache-Control: no-cache"], body: "x").status == 403)
         }
         #expect(origin.connectionCount == 0)
+    }
+
+    @Test("where a file is streamed that goes away while its answer is ready, the rule says what happens")
+    func goneWhileReady() throws {
+        let origin = try ScriptedOrigin(body: "origin")
+        let base = "http://127.0.0.1:\(origin.port)"
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              \(base)/404: { file: 404.txt, retain: false, missing: 404 }
+              \(base)/forward: { file: forward.txt, retain: false, missing: forward }
+              \(base)/error: { file: error.txt, retain: false }
+              \(base)/link: { file: link.txt, retain: false }
+
+            """, files: ["404.txt": "f", "forward.txt": "f", "error.txt": "f", "link.txt": "f"])
+        for (path, status) in [("404", 404), ("forward", 200), ("error", 502), ("link", 403)] {
+            let file = "\(proxy.folder)/\(path).txt"
+            // Its answer is ready for a moment; what comes later finds out by looking.
+            #expect(try proxy.exchange("GET", "\(base)/\(path)").body == "f")
+            #expect(unlink(file) == 0)
+            if path == "link" { #expect(symlink("404.txt", file) == 0) }
+            for _ in 0..<2 {
+                let answer = try proxy.exchange("GET", "\(base)/\(path)", fields: ["Origin: http://app.test"])
+                #expect(answer.status == status, "\(path): \(answer.body)")
+                #expect(path != "forward" || answer.body == "origin")
+            }
+        }
+    }
+
+    @Test("an answer says that it depends on the fields that rules of its host have conditions on")
+    func varyingByConditions() throws {
+        let proxy = try TestProxy(
+            """
+            substitutions:
+              http://m.test/who:
+                - { text: alice, request-headers: { X-User: alice }, headers: { Cache-Control: max-age=60, Vary: Accept } }
+                - { text: other, headers: { Cache-Control: max-age=60 } }
+              http://m.test/page: [{ text: page, navigation: true }, { file: f.txt, retain: false }]
+              http://m.test/rest/: { file: ./, cors: off }
+              http://m.test/template: { template: { text: "{{request.headers.accept}}" } }
+              http://other.test/x: { text: x }
+              http://*.any.test/*: { text: any }
+              "~^http://r[.]test/$": { text: r }
+
+            """, files: ["f.txt": "f"])
+        let names = "x-user, Sec-Fetch-Mode, Upgrade-Insecure-Requests"
+        for (url, fields, body, vary) in [
+            ("m.test/who", ["X-User: alice"], "alice", "Accept, \(names), Origin"),
+            ("m.test/who", [], "other", "\(names), Origin"),
+            ("m.test/page", ["Sec-Fetch-Mode: navigate"], "page", "\(names), Origin"),
+            ("m.test/page", [], "f", "\(names), Origin"),
+            ("m.test/rest/f.txt", [], "f", names),
+            ("m.test/template", ["Accept: a/b"], "a/b", "accept, \(names), Origin"),
+            ("other.test/x", [], "x", "Origin"),
+            ("one.any.test/y", [], "any", "\(names), Origin"),
+            ("r.test/", [], "r", "\(names), Origin"),
+        ] {
+            for _ in 0..<2 {
+                let answer = try proxy.exchange("GET", "http://\(url)", fields: fields)
+                #expect(answer.body == body, "\(url)")
+                #expect(answer.field("Vary") == vary, "\(url)")
+            }
+        }
     }
 
     @Test("an answer that scripts of some origins may read says so to everybody")

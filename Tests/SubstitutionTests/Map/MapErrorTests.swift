@@ -186,6 +186,14 @@ struct MapErrorTests {
                 "block: true, when: origin-fails",
                 "2:30: warning: 'when' has no effect with 'block': a blocked URL never goes to its origin"
             ),
+            (
+                "answers: [{ block: true }], bypass: origin",
+                "2:53: error: a blocked URL never goes to its origin; 'bypass' is never, and may be left out"
+            ),
+            (
+                "answers: [{ block: true }], when: origin-fails",
+                "2:45: warning: 'when' has no effect with 'block': a blocked URL never goes to its origin"
+            ),
             ("redirect: other", "2:27: error: the URL is not absolute (scheme://host/path)"),
             (
                 "redirect: \"http://h/b\", status: 200",

@@ -14,7 +14,26 @@ struct AnswersSource: SourceKind {
     private static let timesOption: StaticString = "times"
     private static let mostTimes = 1_000_000_000
 
-    func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect { .some }
+    func effect(of option: OptionName, in given: GivenOptions) -> OptionEffect {
+        switch option {
+        case .bypass where given.blocksInTurn, .when where given.blocksInTurn:
+            BlockSource().effect(of: option, in: given)
+        default: .some
+        }
+    }
+
+    func note(_ value: YAMLNode, into given: inout GivenOptions) {
+        let block = BlockSource().option
+        given.blocksInTurn =
+            value.elements?.contains { answer in
+                answer.entries?.contains { $0.key.scalar?.string == block } ?? false
+            } ?? false
+    }
+
+    /// What passed the list by would pass the block in it by.
+    func settle(_ options: inout GivenOptions) {
+        if options.blocksInTurn { BlockSource().settle(&options) }
+    }
 
     func read(_ value: YAMLNode, _ reader: SourceReader) -> RuleBody.Text? {
         guard let elements = value.elements else {
