@@ -61,8 +61,8 @@ extension StoredResponse {
         return StoredResponse(
             status: status, reason: reason, fields: Sharing.withoutCookies(fields), directives: directives,
             lifetime: lifetime, correctedInitialAge: correctedInitialAge, receivedAt: receivedAt, date: date,
-            etag: etag,
-            lastModified: lastModified, selection: selection, isAuthorized: isAuthorized, part: part, version: version)
+            etag: etag, lastModified: lastModified, selection: selection, isAuthorized: isAuthorized, part: part,
+            version: version)
     }
 }
 
@@ -80,8 +80,8 @@ extension Validation {
     /// Whether the fields of a 304 may change the stored response.
     ///
     /// They may not if the request says `no-store` (RFC 9111 §5.2.1.5), nor if the 304 is for one user and has no
-    /// directive of its own that allows sharing it (§3.5). Then it is used for the client that asked, and the
-    /// stored response stays as it was.
+    /// directive of its own that allows sharing it (§3.5). Then the stored response stays as it was, whatever the
+    /// client that asked gets.
     public static func mayBeShared(
         _ notModified: OriginResponse, for request: CacheRequest, policy: CachePolicy
     ) -> Bool {

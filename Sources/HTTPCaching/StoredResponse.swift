@@ -57,9 +57,9 @@ public struct StoredResponse: Sendable {
     /// (RFC 9111 §4.3.2).
     public var modificationDate: Int64 { lastModified ?? date }
 
-    /// Whether the response may stay stored: false once a 304 or a HEAD has brought `no-store`, or in a shared cache
-    /// `private` or the fields of an authorized request's response without leave to share them. It is then used once at
-    /// most, for the request that the 304 answers.
+    /// Whether the response may stay stored. It may not once a 304 or a HEAD has brought `no-store`. In a shared cache it
+    /// may not either once they have brought `private`, or once it has fields of a response to an authorized request
+    /// and no leave to share them. It is then used once at most: for the request that the 304 answers.
     public func mayBeKept(by policy: CachePolicy) -> Bool {
         guard !directives.forbidStoring(policy) else { return false }
         return !policy.isShared || !isAuthorized || directives.allowSharingAuthorized

@@ -48,22 +48,24 @@ public enum Validation {
         case freshened(StoredResponse)
         /// It answers the client's own precondition, about a representation that is not held: pass it on.
         case forClient
-        /// It fits nothing that the client may get: ask again without preconditions.
+        /// It fits nothing: ask again without preconditions.
         case mismatch
+        /// The stored response was got with Authorization, and the 304 ends the leave to give it to others (RFC 9111
+        /// §3.5): ask again without preconditions. Nobody gets what is stored, also where the origin then fails.
+        case withdrawn
     }
 
     /// What a 304 to a validation by ``preconditions(_:request:)`` means (RFC 9111 §4.3.3, §4.3.4).
     ///
     /// It identifies the stored response by its ETag, compared weakly if it is weak; without one, or where the stored
-    /// response has none, by Last-Modified. Without either it does where no tags but the stored one's were sent. Where
-    /// it ends the leave to share what a request with Authorization got (§3.5), not even its own client gets that.
+    /// response has none, by Last-Modified. Without either it does where no tags but the stored one's were sent.
     public static func outcome(
         _ stored: StoredResponse, notModified: OriginResponse, request: CacheRequest, policy: CachePolicy
     ) -> Outcome {
         if identifies(stored, notModified, request.fields) {
             let updated = stored.updated(by: notModified, to: request, selects: true, policy: policy)
             let isOneUsers = policy.isShared && stored.isAuthorized && !updated.directives.allowSharingAuthorized
-            return isOneUsers ? .mismatch : .freshened(updated)
+            return isOneUsers ? .withdrawn : .freshened(updated)
         }
         return answersClient(stored, notModified, request.fields) ? .forClient : .mismatch
     }

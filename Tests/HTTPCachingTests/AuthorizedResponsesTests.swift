@@ -27,12 +27,25 @@ struct AuthorizedResponsesTests {
                         before, notModified: response(304, [line, "ETag: \"a\""]), request: request, policy: policy)
                     switch outcome {
                     case .freshened: #expect(isPublic || !(policy.mode == .shared), "\(line)")
-                    case .mismatch: #expect(!isPublic && (policy.mode == .shared), "\(line)")
-                    case .forClient: Issue.record("\(line) is about nothing that is held")
+                    case .withdrawn: #expect(!isPublic && (policy.mode == .shared), "\(line)")
+                    case .forClient, .mismatch: Issue.record("\(line) is about what is held")
                     }
                 }
             }
         }
+    }
+
+    @Test("What a 304 to one of them brings stays stored only with leave to share it", arguments: [true, false])
+    func mayBeKept(_ isShared: Bool) throws {
+        let before = try #require(try stored("Cache-Control: max-age=60", "ETag: \"a\""))
+        let outcome = Validation.outcome(
+            before, notModified: response(304, ["Cache-Control: \(isShared ? "public" : "max-age=5")", "ETag: \"a\""]),
+            request: Self.authorized, policy: CachePolicy())
+        guard case .freshened(let after) = outcome else {
+            Issue.record("not freshened")
+            return
+        }
+        #expect(after.mayBeKept(by: CachePolicy()) == isShared && after.mayBeKept(by: privatePolicy))
     }
 
     @Test("HEAD with Authorization makes a stored response one of them")
@@ -48,7 +61,7 @@ struct AuthorizedResponsesTests {
         let end = Validation.outcome(
             bobs, notModified: response(304, ["Cache-Control: max-age=50", "ETag: \"a\""]), request: request(),
             policy: CachePolicy())
-        guard case .mismatch = end else {
+        guard case .withdrawn = end else {
             Issue.record("what bob got is for others")
             return
         }

@@ -110,6 +110,7 @@ struct ValidationTests {
         case .freshened: #expect(expected == .freshened)
         case .forClient: #expect(expected == .forClient)
         case .mismatch: #expect(expected == .mismatch)
+        case .withdrawn: Issue.record("nothing here was got with Authorization")
         }
     }
 

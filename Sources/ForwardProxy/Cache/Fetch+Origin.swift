@@ -136,14 +136,25 @@ extension Fetch {
             serve(update(selected, metadata, by: response) ?? selected.with(metadata), .validated(extra: extra))
         case .forClient: pass(head, nil)
         case .mismatch:
-            // It fits nothing that is here: once more, for a whole response.
-            transfer?.cancel()
             cache.store.remove(selected)
-            isValidating = false
-            isRepeated = true
-            requestedAt = loop.cacheInstant()
-            send(.removed)
+            askForWhole()
+        case .withdrawn:
+            mayStandIn = false
+            // One user's 304 says nothing of what is stored for all.
+            if Validation.mayBeShared(response, for: cacheRequest, policy: cache.policy) {
+                cache.remove(key, selectedBy: cacheRequest)
+            }
+            askForWhole()
         }
+    }
+
+    /// Sends the request once more, without preconditions.
+    private func askForWhole() {
+        transfer?.cancel()
+        isValidating = false
+        isRepeated = true
+        requestedAt = loop.cacheInstant()
+        send(.removed)
     }
 
     /// Puts what a 304 has made of a stored response in its place; nil where it is for this client alone.
@@ -162,7 +173,7 @@ extension Fetch {
 
     /// Serves the stored response, where that is allowed, although the origin was asked for a newer one.
     private func standIn(_ selected: StoredEntry, after failure: OriginFailure) -> Bool {
-        guard let selected = current(selected) else { return false }
+        guard mayStandIn, let selected = current(selected) else { return false }
         let permission = Reuse.standIn(
             selected.metadata, for: cacheRequest, after: failure, at: loop.cacheInstant(), policy: cache.policy)
         guard let permission else { return false }

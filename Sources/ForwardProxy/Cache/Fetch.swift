@@ -51,6 +51,8 @@ final class Fetch: OriginExchange {
     var isValidating = false
     /// Whether the request was sent once more without preconditions.
     var isRepeated = false
+    /// Whether what is stored may be served where the origin fails: not once a 304 has ended the leave for that.
+    var mayStandIn = true
     /// The field lines of the response's trailer section.
     var trailers: ByteBuffer?
     let passage = BodyPassage()

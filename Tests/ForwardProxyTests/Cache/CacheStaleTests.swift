@@ -165,6 +165,28 @@ struct CacheStaleTests {
         #expect(answer.status == (isReplaced ? 200 : 503) && answer.body == (isReplaced ? "3" : "ill"))
     }
 
+    @Test("once a 304 ends the leave to share what a user got, nobody gets it, also where the origin fails then")
+    func endedLeave() throws {
+        let stage = try CacheStage { request, number in
+            switch number {
+            case 1: response("200 OK", "Cache-Control: public, max-age=5", "ETag: \"v1\"", "X-User: alice", body: "1")
+            case 2: response("304 Not Modified", "Cache-Control: max-age=60", "ETag: \"v1\"", body: "")
+            case 3, 4: nil
+            default: response("200 OK", "Cache-Control: max-age=60", body: "\(number)")
+            }
+        }
+        #expect(try stage.get("/", "Authorization: Basic eDp5").body == "1")
+        let shared = try stage.get()
+        #expect(shared.body == "1" && shared.field("X-User") == "alice")
+        stage.clock.advance(seconds: 6)
+        let failed = try stage.get()
+        #expect(failed.status == 502 && failed.field("X-User") == nil)
+        #expect(stage.origin.requests.dropFirst().map { $0.field("If-None-Match") }.prefix(2) == ["\"v1\"", nil])
+        let whole = try stage.get()
+        #expect(whole.status == 200 && whole.body != "1" && whole.field("X-User") == nil)
+        #expect(whole.cacheStatus == "subproxy; fwd=uri-miss; stored")
+    }
+
     @Test("a stale response has no Set-Cookie, whatever allows it, but in a private cache", arguments: [true, false])
     func staleCookies(_ isShared: Bool) throws {
         let stage = try CacheStage {

@@ -135,8 +135,7 @@ extension ModelComparison {
             policy: rulesPolicy)
         var expected = ModelValidation.outcomes(entry.model, response, request.model)
         if ModelValidation.endsSharing(entry.model, response, policy), expected.remove("freshened") != nil {
-            expected.insert("mismatch")
-            count("outcome.unshared")
+            expected.insert("withdrawn")
         }
         switch outcome {
         case .freshened(let freshened):
@@ -157,6 +156,9 @@ extension ModelComparison {
         case .mismatch:
             try check("validation", "mismatch", isAmong: expected)
             count("outcome.mismatch")
+        case .withdrawn:
+            try check("validation", "withdrawn", isAmong: expected)
+            count("outcome.withdrawn")
         }
     }
 
