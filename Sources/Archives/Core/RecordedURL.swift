@@ -11,11 +11,7 @@ enum RecordedURL {
     /// percent-encoded.
     static func repaired(_ url: [UInt8]) -> [UInt8] {
         if url.withUnsafeBytes(isPlain) { return url }
-        var bytes = url[...]
-        while let first = bytes.first, first <= 0x20 { bytes.removeFirst() }
-        while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
-        if bytes.first == UInt8(ascii: "<"), bytes.last == UInt8(ascii: ">") { bytes = bytes.dropFirst().dropLast() }
-        if let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes = bytes[..<fragment] }
+        let bytes = bare(url[...])
         guard bytes.contains(where: isForbidden) else { return Array(bytes) }
         var repaired: [UInt8] = []
         for byte in bytes {
@@ -27,6 +23,15 @@ enum RecordedURL {
             repaired += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
         }
         return repaired
+    }
+
+    /// Without a fragment, white space at the ends, `<` and `>` around it.
+    static func bare(_ url: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var bytes = url
+        while let first = bytes.first, first <= 0x20 { bytes.removeFirst() }
+        while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
+        if bytes.first == UInt8(ascii: "<"), bytes.last == UInt8(ascii: ">") { bytes = bytes.dropFirst().dropLast() }
+        return bytes.prefix { $0 != UInt8(ascii: "#") }
     }
 
     /// Whether nothing is to be mended: there is no fragment, and no character that no URL has.

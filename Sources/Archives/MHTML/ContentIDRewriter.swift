@@ -41,7 +41,6 @@ struct ContentIDRewriter {
         var isWhole = true
         let text = held.isEmpty ? bytes : held + bytes
         held = []
-        lookedInto = 0
         text.withUnsafeBytes { text in
             var start = 0
             var index = 0
@@ -71,9 +70,7 @@ struct ContentIDRewriter {
                 case .other(let end): index = end
                 case .unfinished:
                     output.append(contentsOf: text.rebased(start..<index))
-                    held = Array(text.rebased(index..<text.count))
-                    if index > 0 { previous = text[index - 1] }
-                    return
+                    return hold(text, from: index)
                 case .replacement(let replacement, let range):
                     hasChanged = true
                     output.append(contentsOf: text.rebased(start..<range.lowerBound))
@@ -82,16 +79,21 @@ struct ContentIDRewriter {
                     index = start
                     guard isEndless || output.count < limit || index == text.count else {
                         isWhole = false
-                        held = Array(text.rebased(index..<text.count))
-                        previous = text[index - 1]
-                        return
+                        return hold(text, from: index)
                     }
                 }
             }
             output.append(contentsOf: text.rebased(start..<text.count))
-            if let last = text.last { previous = last }
+            hold(text, from: text.count)
         }
         return isWhole
+    }
+
+    /// Holds back what stands from an offset on.
+    private mutating func hold(_ text: UnsafeRawBufferPointer, from index: Int) {
+        held = Array(text.rebased(index..<text.count))
+        if index > 0 { previous = text[index - 1] }
+        lookedInto = max(0, lookedInto - index)
     }
 
     /// The next place where the first two bytes are those of `cid:` or `<template`, or the first one is the last; else
@@ -200,7 +202,7 @@ struct ContentIDRewriter {
             }
             end += 1
         }
-        lookedInto = end
+        if end < text.count || isLast || end - index >= ContentIDRewriter.tagLimit { lookedInto = end }
         guard end - index < ContentIDRewriter.tagLimit else { return .nothing }
         guard end < text.count || isLast else { return .unfinished }
         guard end < text.count, !hasMode, let attribute else { return .nothing }

@@ -207,9 +207,7 @@ struct WARCReader: ArchiveReader {
 
     /// The target URI as recorded, without what encloses it and without a fragment.
     private static func url(_ head: RecordHead) -> [UInt8] {
-        var url = head[head.url] ?? []
-        if url.first == UInt8(ascii: "<"), url.last == UInt8(ascii: ">") { url = url.dropFirst().dropLast() }
-        return Array(url.prefix { $0 != UInt8(ascii: "#") })
+        Array(RecordedURL.bare(head[head.url] ?? []))
     }
 
     /// A Content-Encoding that doesn't hold, since the writer has decoded the body, is dropped: not that of a part from
