@@ -16,13 +16,19 @@ public final class FileStream: Sendable {
 
     private let position: Atomic<Int>
     private let read: PositionedRead
+    /// Waits for a writer that has set the time of its writing, and not yet the new size.
+    private let pause: @Sendable () -> Void
 
     /// - Parameter range: offsets into the file; the default is all of it as it is now.
     public convenience init(_ file: consuming OpenFile, range: Range<Int>? = nil) {
         self.init(file, range: range, read: systemRead)
     }
 
-    init(_ file: consuming OpenFile, range: Range<Int>?, read: @escaping PositionedRead) {
+    init(
+        _ file: consuming OpenFile, range: Range<Int>?, read: @escaping PositionedRead,
+        pause: @escaping @Sendable () -> Void = { usleep(2000) }
+    ) {
+        self.pause = pause
         identity = file.identity
         let range = range ?? 0..<file.identity.size
         self.range = range.clamped(to: 0..<Int.max)
@@ -84,13 +90,22 @@ public final class FileStream: Sendable {
     /// Looks whether the content up to `end` is still that of the file as it was opened. What has grown was appended
     /// to, and other names, or none, make no difference, so the time of change doesn't count.
     private func check(upTo end: Int) throws(FileStreamError) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .io(errno: errno) }
-        let now = FileIdentity(status)
+        var now = try currentIdentity()
+        if now.size == identity.size, now.modified != identity.modified {
+            // Linux sets the time first, and the size when the bytes are there.
+            pause()
+            now = try currentIdentity()
+        }
         guard end <= now.size else { throw .truncated(expected: end, found: now.size) }
         guard now.size > identity.size || now.size == identity.size && now.modified == identity.modified else {
             throw .changed
         }
+    }
+
+    private func currentIdentity() throws(FileStreamError) -> FileIdentity {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .io(errno: errno) }
+        return FileIdentity(status)
     }
 
     /// The default read-ahead of a block device (read_ahead_kb in sysfs).

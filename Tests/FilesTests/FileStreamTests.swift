@@ -73,6 +73,22 @@ struct FileStreamTests {
         #expect(throws: FileStreamError.changed) { try stream.prefetch(offset: 4, length: 6) }
     }
 
+    @Test(
+        "A file whose time says that it was written to, and whose size follows, was appended to",
+        arguments: [true, false])
+    func appending(isAppended: Bool) throws {
+        sandbox.write("0123456789", to: "f")
+        let stream = FileStream(
+            try sandbox.root.open("f".bytes), range: nil, read: systemRead,
+            pause: { [sandbox] in if isAppended { sandbox.append("more", to: "f") } })
+        sandbox.setModified("f", seconds: 1_000_000_000)
+        if isAppended {
+            #expect(try pieces(stream, maxBytes: 4) == ["0123", "4567", "89"])
+        } else {
+            #expect(throws: FileStreamError.changed) { try stream.next(maxBytes: 4) }
+        }
+    }
+
     @Test("A file that is deleted or renamed over goes on as it was")
     func unlinked() throws {
         sandbox.write("old content", to: "f")
