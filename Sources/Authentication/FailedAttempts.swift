@@ -7,7 +7,7 @@ import Glibc
 /// back the failures with the same name, but no others: otherwise a user could guess another's password for ever, by
 /// giving their own in between.
 ///
-/// Wider networks of IPv6, of which one party may have all addresses, have an ``Allowance``, and so has each name:
+/// Wider networks of IPv6, of which one party may have all addresses, and the addresses of a link have an ``Allowance``, and so has each name:
 /// where many have failed with it, an address that has failed itself waits from its first failure on. One that hasn't
 /// is checked in any case, so that nobody can lock the name's owner out.
 ///
@@ -25,7 +25,9 @@ public struct FailedAttempts {
         enum Width: Hashable, Sendable {
             /// An IPv4 address, or the IPv6 network whose addresses belong to one machine.
             case client
-            case bits56, bits48
+            case bits56
+            /// A /48, or all link-local addresses.
+            case bits48
 
             /// How many failures cost nothing.
             var free: Int {

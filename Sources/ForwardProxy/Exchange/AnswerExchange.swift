@@ -21,8 +21,9 @@ final class AnswerExchange: Exchange {
     /// When the next portion is due, where the rule has a rate.
     private var due = NIODeadline.uptimeNanoseconds(0)
     private var reloads = 0
-    /// Answers where the file turns out not to be had, and no byte was sent.
-    private let refused: (AnswerExchange, FileRefusal) -> Void
+    /// Answers where the file turns out not to be had. Nil once the head is sent: it may hold on to a map, and a download
+    /// may last longer than that.
+    private var refused: ((AnswerExchange, FileRefusal) -> Void)?
     /// Bytes have been written that the client takes in first.
     private var awaitsWritability = false
     /// Bytes that were sent since the last flush, where that counts.
@@ -34,7 +35,7 @@ final class AnswerExchange: Exchange {
 
     /// - Parameters:
     ///   - holdsBody: whether the request may be handed over to an exchange that needs its body: reading then waits.
-    ///   - refused: answers where the file turns out not to be had, and no byte was sent.
+    ///   - refused: answers where the file turns out not to be had, before the head is sent.
     init(
         request: Request, client: any ExchangeClient, holdsBody: Bool = false,
         refused: @escaping (AnswerExchange, FileRefusal) -> Void
@@ -62,6 +63,7 @@ final class AnswerExchange: Exchange {
 
     func clientIsGone() {
         client = nil
+        refused = nil
         timer?.cancel()
         closeFile()
     }
@@ -81,6 +83,7 @@ final class AnswerExchange: Exchange {
     func handOver(_ goOn: (any ExchangeClient, PassingBody) -> Void) {
         guard let client else { return }
         self.client = nil
+        refused = nil
         goOn(client, PassingBody(held ?? [], hasEnded: heldEnd.hasCome, heldEnd.trailers))
     }
 
@@ -88,6 +91,7 @@ final class AnswerExchange: Exchange {
     func fail(_ error: ProxyError) {
         let client = client
         self.client = nil
+        refused = nil
         client?.fail(error)
         client?.flush()
     }
@@ -108,6 +112,7 @@ final class AnswerExchange: Exchange {
         due = .now()
         let isStreamed = plan.variant.body == nil && pieces.contains { if case .range = $0 { true } else { false } }
         if isStreamed, let file = answer.file { return open(file, expecting: plan, answer) }
+        refused = nil
         guard pace == nil, client.takesAtOnce(plan.length ?? 0) else {
             client.start(plan.start(isHead: request.isHead))
             return sendNext()
@@ -210,19 +215,30 @@ final class AnswerExchange: Exchange {
             switch result {
             case .success(let opened?):
                 stream = opened
+                refused = nil
                 client.start(plan.start(isHead: false))
                 sendNext()
             case .success(nil):
                 // The file was replaced between the check and now: what was planned is not what would be sent.
-                reloads &+= 1
-                guard reloads < 5 else { return refused(self, .changing) }
-                loop.reload(answer) { [self] result in
-                    switch result {
-                    case .success(let fresh): begin(fresh)
-                    case .failure(let refusal): refused(self, refusal)
-                    }
-                }
-            case .failure(let refusal): refused(self, refusal)
+                reload(answer)
+            // The file beside it that has it compressed says nothing of the file.
+            case .failure where wanted.coding != nil: reload(answer)
+            case .failure(let refusal): refused?(self, refusal)
+            }
+        }
+    }
+
+    /// Goes on with the file as it is now.
+    private func reload(_ answer: ReadyAnswer) {
+        reloads &+= 1
+        guard reloads < 5 else {
+            refused?(self, .changing)
+            return
+        }
+        loop.reload(answer) { [self] result in
+            switch result {
+            case .success(let fresh): begin(fresh)
+            case .failure(let refusal): refused?(self, refusal)
             }
         }
     }

@@ -1,6 +1,6 @@
-/// The fields of requests that rules have conditions on, by what answers of other rules depend on them too.
+/// The request fields that conditions of rules look at, and which answers depend on which of them.
 ///
-/// An answer names them in Vary (RFC 9110 §12.5.5): a cache that has stored it would give it to a request that another
+/// An answer names them in Vary (RFC 9110 §12.5.5): else a cache that has stored it gave it to a request that another
 /// rule answers. Rules of the same host count, and those that may be of any host; whether their paths meet isn't asked.
 struct ConditionFields: Sendable {
     /// Those of all rules, each once.
