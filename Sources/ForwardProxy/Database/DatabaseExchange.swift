@@ -287,7 +287,10 @@ final class DatabaseExchange: Exchange {
         if answer.status == 200, answer.isConditional,
             answer.evaluate(request.head, now: loop.dateStamp().unixSeconds) == .failed
         {
-            return refuse(Problem(status: 412, title: "precondition failed", detail: "the answer is not the one that the request wants it to be"))
+            return refuse(
+                Problem(
+                    status: 412, title: "precondition failed",
+                    detail: "the answer is not the one that the request wants it to be"))
         }
         self.client = nil
         readPast(client)
