@@ -1,41 +1,79 @@
 /// The request fields that conditions of rules look at, and which answers depend on which of them.
 ///
 /// An answer names them in Vary (RFC 9110 §12.5.5): else a cache that has stored it gave it to a request that another
-/// rule answers. Rules of the same host count, and those that may be of any host; whether their paths meet isn't asked.
+/// rule answers. A rule's answer depends on conditions of rules that may be looked at for the same URL.
 struct ConditionFields: Sendable {
+    /// Keys with conditions on one host.
+    private struct Host {
+        /// What their URLs begin with, and the fields of each.
+        var beginnings: [(url: [UInt8], fields: [String])] = []
+        var all: [String] = []
+    }
+
+    /// More keys of a host than these are not compared: then their fields count for all rules of the host.
+    private static let mostBeginnings = 64
+
     /// Those of all rules, each once.
     private(set) var all: [String] = []
     /// Those of patterns with a star in their host, and of regular expressions.
     private var anywhere: [String] = []
-    /// Those for answers at a scheme, host and port.
-    private var byAuthority: [String: [String]] = [:]
+    /// By scheme, host and port.
+    private var hosts: [[UInt8]: Host] = [:]
+    /// Those of exact URLs, by the URL without its query. Of other keys none is looked at before.
+    private var exact: [[UInt8]: [String]] = [:]
 
     init(_ storage: MapStorage) {
         for record in storage.records where storage.summaries[Int(record.options)].hasFieldConditions {
             let names = storage.options[Int(record.options)].conditionFields
             all.append(missing: names)
-            if let authority = ConditionFields.authority(of: record, storage) {
-                byAuthority[authority, default: []].append(missing: names)
-            } else {
+            guard let url = Beginning(record, storage) else {
                 anywhere.append(missing: names)
+                continue
+            }
+            hosts[url.authority, default: Host()].all.append(missing: names)
+            if record.kind == .exact { exact[url.bytes, default: []].append(missing: names) }
+            // Rules of one key follow each other.
+            if let last = hosts[url.authority]?.beginnings.last, last.url == url.bytes {
+                hosts[url.authority]?.beginnings.removeLast()
+                hosts[url.authority]?.beginnings.append((url.bytes, last.fields.adding(names)))
+            } else if hosts[url.authority]?.beginnings.count ?? 0 <= ConditionFields.mostBeginnings {
+                hosts[url.authority]?.beginnings.append((url.bytes, names))
             }
         }
-        for authority in byAuthority.keys { byAuthority[authority]?.append(missing: anywhere) }
     }
 
     /// Those that an answer of a rule depends on.
     func names(for record: RuleRecord, _ storage: MapStorage) -> [String] {
         guard !all.isEmpty else { return [] }
-        guard let authority = ConditionFields.authority(of: record, storage) else { return all }
-        return byAuthority[authority] ?? anywhere
+        guard let own = Beginning(record, storage) else { return all }
+        if record.kind == .exact { return exact[own.bytes] ?? [] }
+        guard let host = hosts[own.authority] else { return anywhere }
+        guard host.beginnings.count <= ConditionFields.mostBeginnings else { return host.all.adding(anywhere) }
+        var names: [String] = []
+        for other in host.beginnings where other.url.starts(with: own.bytes) || own.bytes.starts(with: other.url) {
+            names.append(missing: other.fields)
+        }
+        return names.adding(anywhere)
     }
 
-    /// Scheme, host and port of a rule's key; nil where that may be one of many.
-    private static func authority(of record: RuleRecord, _ storage: MapStorage) -> String? {
-        guard record.kind != .expression else { return nil }
-        let parts = storage.key(record).split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count >= 3, !parts[2].contains("*") else { return nil }
-        return "\(parts[0])//\(parts[2])"
+    /// What all URLs of a key begin with: up to its first star, and without a query.
+    private struct Beginning {
+        let bytes: [UInt8]
+        /// Scheme, host and port.
+        let authority: [UInt8]
+
+        /// Nil where scheme, host and port may be those of several.
+        init?(_ record: RuleRecord, _ storage: MapStorage) {
+            guard record.kind != .expression else { return nil }
+            let key = storage.withText(record.keyRange) { Array($0) }
+            let slash = UInt8(ascii: "/")
+            let bytes = key.prefix { $0 != UInt8(ascii: "?") && (record.kind != .pattern || $0 != UInt8(ascii: "*")) }
+            let parts = bytes.split(separator: slash, maxSplits: 3, omittingEmptySubsequences: false)
+            // Without a path it was cut in the authority.
+            guard parts.count == 4 else { return nil }
+            self.bytes = Array(bytes)
+            authority = Array(bytes[..<parts[2].endIndex])
+        }
     }
 }
 
@@ -50,5 +88,11 @@ extension RuleOptions {
 extension [String] {
     fileprivate mutating func append(missing names: [String]) {
         for name in names where !contains(name) { append(name) }
+    }
+
+    fileprivate func adding(_ names: [String]) -> [String] {
+        var sum = self
+        sum.append(missing: names)
+        return sum
     }
 }

@@ -55,7 +55,7 @@ public struct Rule: Sendable {
     /// The key as it is compared: a URL or pattern in normal form, or `~` and a regular expression.
     public var key: String { map.storage.key(record) }
 
-    /// The fields of a request that decide whether this rule answers it, or another one of the same host: for Vary.
+    /// The fields of a request that decide whether this rule answers it or another one: for Vary.
     public var varyingFields: [String] { map.conditionFields.names(for: record, map.storage) }
 
     /// What of a request the rule's answer depends on.

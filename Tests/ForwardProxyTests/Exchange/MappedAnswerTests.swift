@@ -499,7 +499,7 @@ struct MappedAnswerTests {
         }
     }
 
-    @Test("an answer says that it depends on the fields that rules of its host have conditions on")
+    @Test("an answer says that it depends on the fields of conditions that may be looked at for its URL")
     func varyingByConditions() throws {
         let proxy = try TestProxy(
             """
@@ -509,23 +509,28 @@ struct MappedAnswerTests {
                 - { text: other, headers: { Cache-Control: max-age=60 } }
               http://m.test/page: [{ text: page, navigation: true }, { file: f.txt, retain: false }]
               http://m.test/rest/: { file: ./, cors: off }
+              http://m.test/rest/p*: { text: p, request-headers: { X-P: "*" } }
               http://m.test/template: { template: { text: "{{request.headers.accept}}" } }
-              http://other.test/x: { text: x }
+              http://m.test/: { text: rest }
+              http://m.test:81/x: { text: x }
               http://*.any.test/*: { text: any }
               "~^http://r[.]test/$": { text: r }
 
             """, files: ["f.txt": "f"])
-        let names = "x-user, Sec-Fetch-Mode, Upgrade-Insecure-Requests"
+        let navigation = "Sec-Fetch-Mode, Upgrade-Insecure-Requests"
+        let all = "x-user, \(navigation), x-p"
         for (url, fields, body, vary) in [
-            ("m.test/who", ["X-User: alice"], "alice", "Accept, \(names), Origin"),
-            ("m.test/who", [], "other", "\(names), Origin"),
-            ("m.test/page", ["Sec-Fetch-Mode: navigate"], "page", "\(names), Origin"),
-            ("m.test/page", [], "f", "\(names), Origin"),
-            ("m.test/rest/f.txt", [], "f", names),
-            ("m.test/template", ["Accept: a/b"], "a/b", "accept, \(names), Origin"),
-            ("other.test/x", [], "x", "Origin"),
-            ("one.any.test/y", [], "any", "\(names), Origin"),
-            ("r.test/", [], "r", "\(names), Origin"),
+            ("m.test/who", ["X-User: alice"], "alice", "Accept, x-user, Origin"),
+            ("m.test/who", [], "other", "x-user, Origin"),
+            ("m.test/page", ["Sec-Fetch-Mode: navigate"], "page", "\(navigation), Origin"),
+            ("m.test/page", [], "f", "\(navigation), Origin"),
+            ("m.test/rest/f.txt", [], "f", "x-p"),
+            ("m.test/rest/p", ["X-P: 1"], "p", "x-p, Origin"),
+            ("m.test/template", ["Accept: a/b"], "a/b", "accept, Origin"),
+            ("m.test/else", [], "rest", "\(all), Origin"),
+            ("m.test:81/x", [], "x", "Origin"),
+            ("one.any.test/y", [], "any", "\(all), Origin"),
+            ("r.test/", [], "r", "\(all), Origin"),
         ] {
             for _ in 0..<2 {
                 let answer = try proxy.exchange("GET", "http://\(url)", fields: fields)
@@ -533,6 +538,17 @@ struct MappedAnswerTests {
                 #expect(answer.field("Vary") == vary, "\(url)")
             }
         }
+    }
+
+    @Test("beside many conditions on a host its folders depend on all of them")
+    func varyingByMany() throws {
+        let rules = (0..<100).map {
+            "  http://m.test/\($0)/x: [{ text: a, request-headers: { X-\($0): a } }, { text: b }]\n"
+        }
+        let proxy = try TestProxy("substitutions:\n  http://m.test/a/: { text: c }\n" + rules.joined())
+        #expect(try proxy.exchange("GET", "http://m.test/7/x").field("Vary") == "x-7, Origin")
+        let names = (0..<100).map { "x-\($0), " }.joined()
+        #expect(try proxy.exchange("GET", "http://m.test/a/b").field("Vary") == names + "Origin")
     }
 
     @Test("an answer that scripts of some origins may read says so to everybody")
