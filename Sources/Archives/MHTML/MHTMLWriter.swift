@@ -27,8 +27,8 @@ public struct MHTMLWriter: SavedPageWriter {
         var bytes = Array("\r\n--".utf8) + boundary + [0x0D, 0x0A]
         if MHTMLWriter.isMultipart(exchange) {
             bytes += Array("Content-Type: application/octet-stream\r\n".utf8)
-        } else if let type = exchange.value("Content-Type"), !type.isEmpty {
-            bytes += Array("Content-Type: ".utf8) + type.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 } + [0x0D, 0x0A]
+        } else if let type = MHTMLWriter.type(of: exchange), !type.isEmpty {
+            bytes += Array("Content-Type: ".utf8) + type + [0x0D, 0x0A]
         }
         bytes += Array("Content-Transfer-Encoding: binary\r\nContent-Location: ".utf8)
         return bytes + RecordedURL.repaired(exchange.url) + Array("\r\n\r\n".utf8)
@@ -36,7 +36,12 @@ public struct MHTMLWriter: SavedPageWriter {
 
     /// Whether a response is multipart: within a message its parts would be those of the page.
     static func isMultipart(_ exchange: RecordedExchange) -> Bool {
-        exchange.value("Content-Type").map { MIMEType($0).isMultipart } ?? false
+        type(of: exchange).map { MIMEType($0).isMultipart } ?? false
+    }
+
+    /// The Content-Type as it is written: without characters that end a line.
+    private static func type(of exchange: RecordedExchange) -> [UInt8]? {
+        exchange.value("Content-Type").map { $0.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 } }
     }
 
     public mutating func endBody() -> [UInt8] { [] }

@@ -200,12 +200,25 @@ struct RecordingReader: ArchiveReader {
         }
         let indentation = [UInt8](repeating: 0x20, count: place.offset - start)
         do throws(YAMLError) {
-            guard let node = try YAMLNode.parse(indentation + source[place.offset..<end]) else {
+            guard let node = try RecordingReader.node(source[place.offset..<end], indentation) else {
                 throw YAMLError("the entry is empty", at: TextSpan(at: .start))
             }
             return try RecordingEntryReader.entry(node)
         } catch {
             throw .error(error.message, at: place.offset)
+        }
+    }
+
+    /// The mapping that a stretch of the list is.
+    private static func node(_ text: ArraySlice<UInt8>, _ indentation: [UInt8]) throws(YAMLError) -> YAMLNode? {
+        do throws(YAMLError) {
+            return try YAMLNode.parse(indentation + text)
+        } catch {
+            // A single pair in brackets needs no braces, and goes on in lines that it couldn't in a block.
+            guard let list = try? YAMLNode.parse([UInt8(ascii: "[")] + text + [UInt8(ascii: "]")])?.elements,
+                list.count == 1
+            else { throw error }
+            return list[0]
         }
     }
 

@@ -62,15 +62,21 @@ struct RecordHead {
         var lines = HeadLines(input)
         guard var last = lines.next() else { return false }
         var isFolded = false
+        // Where one seems to begin at the end of a line: it may be a value's end.
+        var within: Int?
         while let line = lines.next() {
             let first = input[line.lowerBound]
             if first == 0x20 || first == 0x09 { isFolded = true }
-            if next == nil { next = RecordHead.start(input, last, line) }
+            if next == nil {
+                if within == nil { within = RecordHead.start(input, atEndOf: last) }
+                next = RecordHead.start(input, at: line)
+            }
             if !addUsual(input, line) { add(input, line) }
             last = line
         }
         guard lines.isComplete else { return false }
         let block = input.rebased(0..<lines.position)
+        if let within, RecordHead.isCut(block, at: within) { next = within }
         bytes.append(contentsOf: block)
         if isFolded { unfold(block) }
         return true
@@ -86,18 +92,47 @@ struct RecordHead {
         self = head
     }
 
-    /// Where another record begins: at a line, or at the end of the one before it, as ``RecordScanner`` looks for them.
+    /// Where another record seems to begin at the end of a line, as ``RecordScanner`` looks for them.
     @inline(__always)
-    private static func start(_ input: UnsafeRawBufferPointer, _ last: Range<Int>, _ line: Range<Int>) -> Int? {
-        let version = last.upperBound &- 8
-        if version >= 5, input[version + 6] == UInt8(ascii: "."),
+    private static func start(_ input: UnsafeRawBufferPointer, atEndOf line: Range<Int>) -> Int? {
+        let version = line.upperBound &- 8
+        guard version >= 5, version > line.lowerBound, input[version + 6] == UInt8(ascii: "."),
             RecordScanner.isRecord(input.rebased(version..<input.count))
-        {
-            return version
-        }
+        else { return nil }
+        return version
+    }
+
+    /// Where another record begins with a line.
+    @inline(__always)
+    private static func start(_ input: UnsafeRawBufferPointer, at line: Range<Int>) -> Int? {
         // Nearly all fields begin with `WARC-`.
         guard line.count >= 5, input[line.lowerBound + 4] == UInt8(ascii: "/") else { return nil }
         return input.rebased(line).begins(with: "WARC/") ? line.lowerBound : nil
+    }
+
+    /// Whether a record was cut at a place in a line where another seems to begin: the line is no field, or a field that
+    /// a record has once is on both sides. Else it is the end of a value, as of `http://a.example/WARC/1.0`.
+    private static func isCut(_ block: UnsafeRawBufferPointer, at place: Int) -> Bool {
+        let once: [StaticString] = [
+            "warc-type", "warc-record-id", "warc-date", "warc-target-uri", "content-length", "content-type",
+        ]
+        var before: Set<Int> = []
+        var lines = HeadLines(block)
+        _ = lines.next()
+        while let line = lines.next() {
+            let bytes = block.rebased(line)
+            let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+            if line.contains(place), colon.map({ line.lowerBound + $0 > place }) ?? true { return true }
+            guard let colon else { continue }
+            let name = bytes.rebased(0..<colon).trimmingOptionalWhitespace
+            guard let field = once.firstIndex(where: { name.equalsIgnoringCase($0) }) else { continue }
+            if line.lowerBound < place {
+                before.insert(field)
+            } else if before.contains(field) {
+                return true
+            }
+        }
+        return false
     }
 
     /// A line that begins with a blank goes on with the one before it (WARC 1.1 §4).

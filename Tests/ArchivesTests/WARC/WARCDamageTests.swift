@@ -91,6 +91,41 @@ struct WARCDamageTests {
     }
 
     @Test(
+        "has whole records with a URL that ends as a record begins, and torn ones of which the rest is the next record",
+        arguments: [
+            (
+                "WARC-Type: response\r\nWARC-Target-URI: http://a.example/WARC/1.0\r\n",
+                ["GET 200 http://a.example/WARC/1.0"]
+            ),
+            (
+                "WARC-Target-URI: http://a.example/WARC/1.0\r\nWARC-Type: response\r\n",
+                ["GET 200 http://a.example/WARC/1.0"]
+            ),
+            // Cut in the URL, in a name, and in the first line.
+            (
+                "WARC-Type: request\r\nWARC-Target-URI: http://a.exWARC/1.0\r\nWARC-Type: response\r\n"
+                    + "WARC-Target-URI: http://a.example/\r\n", ["GET 200 http://a.example/"]
+            ),
+            (
+                "WARC-TypWARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.example/\r\n",
+                ["GET 200 http://a.example/"]
+            ),
+            (
+                "WARC-Target-URI: http://a.exWARC/1.0\r\nWARC-Target-URI: http://a.example/\r\nWARC-Type: response\r\n",
+                ["GET 200 http://a.example/"]
+            ),
+        ])
+    func urlsLikeRecords(_ fields: String, _ lines: [String]) throws {
+        let block = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+        let text =
+            "WARC/1.0\r\n\(fields)WARC-Date: 2026-11-23T03:00:00Z\r\nWARC-Record-ID: <urn:uuid:1>\r\n"
+            + "Content-Type: application/http;msgtype=response\r\nContent-Length: \(block.utf8.count)\r\n\r\n\(block)\r\n\r\n"
+        let read = try ReadArchive(Array(text.utf8), name: "a.warc")
+        #expect(read.lines == lines, "\(read.warnings)")
+        #expect(try read.body(0) == "hi")
+    }
+
+    @Test(
         "goes on at the record behind a torn one, which is dropped", arguments: [8, 10, 200, 310, 419, 470, 500, 530])
     func tornBefore(_ cut: Int) throws {
         var records = text().records
