@@ -7,9 +7,10 @@ import Glibc
 /// back the failures with the same name, but no others: otherwise a user could guess another's password for ever, by
 /// giving their own in between.
 ///
-/// Wider networks of IPv6, of which one party may have all addresses, and the addresses of a link have an ``Allowance``, and so has each name:
-/// where many have failed with it, an address that has failed itself waits from its first failure on. One that hasn't
-/// is checked in any case, so that nobody can lock the name's owner out.
+/// Wider networks of IPv6, of which one party may have all addresses, have an ``Allowance``, and so have all addresses of
+/// a link together: who is in one that has used it up waits. So has each name: where many have failed with it, an
+/// address that has failed itself waits from its first failure on. One that hasn't is checked as far as names go, so
+/// that nobody elsewhere can lock the name's owner out.
 ///
 /// The time is a parameter: nanoseconds of the monotonic clock.
 public struct FailedAttempts {
@@ -23,7 +24,7 @@ public struct FailedAttempts {
     /// Addresses that are counted together.
     public struct Network: Hashable, Sendable {
         enum Width: Hashable, Sendable {
-            /// An IPv4 address, or the IPv6 network whose addresses belong to one machine.
+            /// An address of IPv4 or of a link, or the IPv6 network whose addresses belong to one machine.
             case client
             case bits56
             /// A /48, or all link-local addresses.

@@ -80,8 +80,8 @@ extension Validation {
     /// Whether the fields of a 304 may change the stored response.
     ///
     /// They may not if the request says `no-store` (RFC 9111 §5.2.1.5), nor if the 304 is for one user and has no
-    /// directive of its own that allows sharing it (§3.5). Then the stored response stays as it was, whatever the
-    /// client that asked gets.
+    /// directive of its own that allows sharing it (§3.5). Then the stored response stays as it was, unless
+    /// the 304 ends the leave to share it (``Validation/Outcome/withdrawn``).
     public static func mayBeShared(
         _ notModified: OriginResponse, for request: CacheRequest, policy: CachePolicy
     ) -> Bool {

@@ -26,7 +26,7 @@ enum RecordedURL {
     }
 
     /// Without a fragment, white space at the ends, `<` and `>` around it.
-    static func bare(_ url: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    private static func bare(_ url: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var bytes = url
         while let first = bytes.first, first <= 0x20 { bytes.removeFirst() }
         while let last = bytes.last, last <= 0x20 { bytes.removeLast() }

@@ -207,7 +207,7 @@ struct WARCReader: ArchiveReader {
 
     /// The target URI as recorded, without what encloses it and without a fragment.
     private static func url(_ head: RecordHead) -> [UInt8] {
-        Array(RecordedURL.bare(head[head.url] ?? []))
+        RecordedURL.repaired(Array(head[head.url] ?? []))
     }
 
     /// A Content-Encoding that doesn't hold, since the writer has decoded the body, is dropped: not that of a part from

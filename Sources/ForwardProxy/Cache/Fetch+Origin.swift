@@ -139,11 +139,7 @@ extension Fetch {
             cache.store.remove(selected)
             askForWhole()
         case .withdrawn:
-            mayStandIn = false
-            // One user's 304 says nothing of what is stored for all.
-            if Validation.mayBeShared(response, for: cacheRequest, policy: cache.policy) {
-                cache.remove(key, selectedBy: cacheRequest)
-            }
+            withdraw()
             askForWhole()
         }
     }

@@ -52,7 +52,7 @@ final class Fetch: OriginExchange {
     /// Whether the request was sent once more without preconditions.
     var isRepeated = false
     /// Whether what is stored may be served where the origin fails: not once a 304 has ended the leave for that.
-    var mayStandIn = true
+    private(set) var mayStandIn = true
     /// The field lines of the response's trailer section.
     var trailers: ByteBuffer?
     let passage = BodyPassage()
@@ -136,6 +136,15 @@ final class Fetch: OriginExchange {
     func invalidate(_ head: ResponseHead) {
         let isCurrent = epoch == cache.store.epoch(for: key)
         cache.invalidate(method: cacheRequest.method, status: head.status, target: uri, fields: head.fields)
+        if isCurrent { epoch = cache.store.epoch(for: key) }
+    }
+
+    /// Gives up what is stored for the URL, for requests that were sent before too; the response that is asked for next
+    /// is the newest there is.
+    func withdraw() {
+        mayStandIn = false
+        let isCurrent = epoch == cache.store.epoch(for: key)
+        cache.store.invalidate(key)
         if isCurrent { epoch = cache.store.epoch(for: key) }
     }
 

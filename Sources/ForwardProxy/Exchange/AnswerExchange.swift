@@ -21,8 +21,8 @@ final class AnswerExchange: Exchange {
     /// When the next portion is due, where the rule has a rate.
     private var due = NIODeadline.uptimeNanoseconds(0)
     private var reloads = 0
-    /// Answers where the file turns out not to be had. Nil once the head is sent: it may hold on to a map, and a download
-    /// may last longer than that.
+    /// Answers where the file turns out not to be had. Nil once the head is sent, since it may hold on to a map that a
+    /// download outlives.
     private var refused: ((AnswerExchange, FileRefusal) -> Void)?
     /// Bytes have been written that the client takes in first.
     private var awaitsWritability = false
@@ -222,7 +222,7 @@ final class AnswerExchange: Exchange {
                 // The file was replaced between the check and now: what was planned is not what would be sent.
                 reload(answer)
             // The file beside it that has it compressed says nothing of the file.
-            case .failure where wanted.coding != nil: reload(answer)
+            case .failure(.notFound) where wanted.coding != nil: reload(answer)
             case .failure(let refusal): refused?(self, refusal)
             }
         }

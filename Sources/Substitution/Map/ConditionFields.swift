@@ -19,19 +19,23 @@ struct ConditionFields: Sendable {
     private var anywhere: [String] = []
     /// By scheme, host and port.
     private var hosts: [[UInt8]: Host] = [:]
-    /// Those of exact URLs, by the URL without its query. Of other keys none is looked at before.
-    private var exact: [[UInt8]: [String]] = [:]
+    /// Those of exact URLs, by the hash of the URL without its query: two with the same one name each other's too. Of
+    /// other keys none is looked at before.
+    private var exact: [UInt64: [String]] = [:]
 
     init(_ storage: MapStorage) {
+        // Rules with the same conditions share one list.
+        var lists: [UInt32: [String]] = [:]
         for record in storage.records where storage.summaries[Int(record.options)].hasFieldConditions {
-            let names = storage.options[Int(record.options)].conditionFields
+            let names = lists[record.options] ?? storage.options[Int(record.options)].conditionFields
+            lists[record.options] = names
             all.append(missing: names)
             guard let url = Beginning(record, storage) else {
                 anywhere.append(missing: names)
                 continue
             }
             hosts[url.authority, default: Host()].all.append(missing: names)
-            if record.kind == .exact { exact[url.bytes, default: []].append(missing: names) }
+            if record.kind == .exact { exact[url.hash] = exact[url.hash]?.adding(names) ?? names }
             // Rules of one key follow each other.
             if let last = hosts[url.authority]?.beginnings.last, last.url == url.bytes {
                 hosts[url.authority]?.beginnings.removeLast()
@@ -46,7 +50,7 @@ struct ConditionFields: Sendable {
     func names(for record: RuleRecord, _ storage: MapStorage) -> [String] {
         guard !all.isEmpty else { return [] }
         guard let own = Beginning(record, storage) else { return all }
-        if record.kind == .exact { return exact[own.bytes] ?? [] }
+        if record.kind == .exact { return exact[own.hash] ?? [] }
         guard let host = hosts[own.authority] else { return anywhere }
         guard host.beginnings.count <= ConditionFields.mostBeginnings else { return host.all.adding(anywhere) }
         var names: [String] = []
@@ -61,6 +65,8 @@ struct ConditionFields: Sendable {
         let bytes: [UInt8]
         /// Scheme, host and port.
         let authority: [UInt8]
+
+        var hash: UInt64 { bytes.withUnsafeBytes { URLHash.of($0) } }
 
         /// Nil where scheme, host and port may be those of several.
         init?(_ record: RuleRecord, _ storage: MapStorage) {
