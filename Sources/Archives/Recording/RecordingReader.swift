@@ -110,7 +110,8 @@ struct RecordingReader: ArchiveReader {
                 switch try parser.next() {
                 case .streamEnd: return
                 case .documentStart, .documentEnd: continue
-                case .sequenceStart: try readList(parser, body)
+                case .sequenceStart(let start):
+                    try readList(parser, source, isFlow: ends(start, UInt8(ascii: "["), source), body)
                 case .scalar(let scalar) where scalar.isNull: continue
                 case let event:
                     throw YAMLError("a recording is a list of entries, each with a 'url'", at: event.span)
@@ -121,14 +122,25 @@ struct RecordingReader: ArchiveReader {
         }
     }
 
+    /// Whether a span's last byte is this one.
+    private static func ends(_ span: TextSpan, _ byte: UInt8, _ source: [UInt8]) -> Bool {
+        source.indices.contains(span.end.offset - 1) && source[span.end.offset - 1] == byte
+    }
+
+    /// - Parameter isFlow: whether the list stands in brackets.
     private static func readList(
-        _ parser: YAMLEventParser, _ body: (EntryPlace, YAMLNode) throws(YAMLError) -> Void
+        _ parser: YAMLEventParser, _ source: [UInt8], isFlow isFlowList: Bool,
+        _ body: (EntryPlace, YAMLNode) throws(YAMLError) -> Void
     ) throws(YAMLError) {
         while true {
             let event = try parser.next()
             switch event {
             case .sequenceEnd: return
             case .mappingStart(let start):
+                // Where it is read again by itself, it would be one of a block, whose texts have other limits.
+                guard !isFlowList || ends(start, UInt8(ascii: "{"), source) else {
+                    throw YAMLError("an entry in brackets stands in braces, as in [{ url: … }]", at: start)
+                }
                 var entries: [YAMLNode.Entry] = []
                 while true {
                     let event = try parser.next()
@@ -200,25 +212,12 @@ struct RecordingReader: ArchiveReader {
         }
         let indentation = [UInt8](repeating: 0x20, count: place.offset - start)
         do throws(YAMLError) {
-            guard let node = try RecordingReader.node(source[place.offset..<end], indentation) else {
+            guard let node = try YAMLNode.parse(indentation + source[place.offset..<end]) else {
                 throw YAMLError("the entry is empty", at: TextSpan(at: .start))
             }
             return try RecordingEntryReader.entry(node)
         } catch {
             throw .error(error.message, at: place.offset)
-        }
-    }
-
-    /// The mapping that a stretch of the list is.
-    private static func node(_ text: ArraySlice<UInt8>, _ indentation: [UInt8]) throws(YAMLError) -> YAMLNode? {
-        do throws(YAMLError) {
-            return try YAMLNode.parse(indentation + text)
-        } catch {
-            // A single pair in brackets needs no braces, and goes on in lines that it couldn't in a block.
-            guard let list = try? YAMLNode.parse([UInt8(ascii: "[")] + text + [UInt8(ascii: "]")])?.elements,
-                list.count == 1
-            else { throw error }
-            return list[0]
         }
     }
 

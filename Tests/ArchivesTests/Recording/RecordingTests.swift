@@ -526,6 +526,8 @@ struct RecordingTests {
             ("- file: x\n", "r.yaml:1:3: error: this entry does not say its 'url'"),
             ("a: b\n", "r.yaml:1:1: error: a recording is a list of entries, each with a 'url'"),
             ("- x\n", "r.yaml:1:3: error: this list is a recording, whose entries are mappings with a 'url', not text"),
+            ("[url: http://a/]\n", "r.yaml:1:2: error: an entry in brackets stands in braces, as in [{ url: … }]"),
+            ("[{ url: http://a/, text: a }, ur: x]\n", "r.yaml:1:31: error: an entry in brackets stands in braces"),
             ("- url: http://a/\n  file: ../x\n", "r.yaml:2:9: error: a recording's file is below its folder"),
             ("- url: http://a/\n  file: /etc/passwd\n", "r.yaml:2:9: error: a recording's file is below its folder"),
             ("- url: http://a/\n  text: 5\n", "r.yaml:2:9: error: 'text' is text, not an integer; put it in quotes"),
