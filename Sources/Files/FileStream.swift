@@ -132,9 +132,11 @@ public final class FileStream: Sendable {
     }
 
     private func truncation(expected: Int) -> FileStreamError {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return .io(errno: errno) }
-        return .truncated(expected: expected, found: Int(status.st_size))
+        do throws(FileStreamError) {
+            return .truncated(expected: expected, found: try currentIdentity().size)
+        } catch {
+            return error
+        }
     }
 }
 

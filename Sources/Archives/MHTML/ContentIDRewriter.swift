@@ -202,10 +202,10 @@ struct ContentIDRewriter {
             }
             end += 1
         }
-        if end < text.count || isLast || end - index >= ContentIDRewriter.tagLimit { lookedInto = end }
-        guard end - index < ContentIDRewriter.tagLimit else { return .nothing }
-        guard end < text.count || isLast else { return .unfinished }
-        guard end < text.count, !hasMode, let attribute else { return .nothing }
+        let isLong = end - index >= ContentIDRewriter.tagLimit
+        guard isLong || end < text.count || isLast else { return .unfinished }
+        lookedInto = end
+        guard !isLong, end < text.count, !hasMode, let attribute else { return .nothing }
         return .replacement(Array("shadowrootmode".utf8), attribute..<attribute + 10)
     }
 

@@ -205,7 +205,7 @@ struct WARCReader: ArchiveReader {
         return exchange
     }
 
-    /// The target URI as recorded, without what encloses it and without a fragment.
+    /// The target URI as the index has it, but for its normal form.
     private static func url(_ head: RecordHead) -> [UInt8] {
         RecordedURL.repaired(Array(head[head.url] ?? []))
     }

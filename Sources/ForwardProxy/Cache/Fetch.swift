@@ -134,17 +134,20 @@ final class Fetch: OriginExchange {
 
     /// Gives up what the response to an unsafe method has made invalid; the response itself is the newest there is.
     func invalidate(_ head: ResponseHead) {
-        let isCurrent = epoch == cache.store.epoch(for: key)
-        cache.invalidate(method: cacheRequest.method, status: head.status, target: uri, fields: head.fields)
-        if isCurrent { epoch = cache.store.epoch(for: key) }
+        staying { cache.invalidate(method: cacheRequest.method, status: head.status, target: uri, fields: head.fields) }
     }
 
     /// Gives up what is stored for the URL, for requests that were sent before too; the response that is asked for next
     /// is the newest there is.
     func withdraw() {
         mayStandIn = false
+        staying { cache.store.invalidate(key) }
+    }
+
+    /// Gives up what is stored, but not the response to come, unless that was given up before.
+    private func staying(_ invalidate: () -> Void) {
         let isCurrent = epoch == cache.store.epoch(for: key)
-        cache.store.invalidate(key)
+        invalidate()
         if isCurrent { epoch = cache.store.epoch(for: key) }
     }
 

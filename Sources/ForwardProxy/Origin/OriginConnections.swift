@@ -91,10 +91,9 @@ enum ConnectionAuthentication {
         return isAskedFor
     }
 
-    private static func names(_ value: UnsafeRawBufferPointer) -> Bool {
-        let value = value.trimmingOptionalWhitespace
-        let end = value.firstIndex { $0 == 0x20 || $0 == 0x09 || $0 == UInt8(ascii: ",") } ?? value.count
-        let scheme = value.rebased(0..<end)
+    private static func names(_ element: UnsafeRawBufferPointer) -> Bool {
+        let end = element.firstIndex { $0 == 0x20 || $0 == 0x09 } ?? element.count
+        let scheme = element.rebased(0..<end)
         return schemes.contains { scheme.equalsIgnoringCase($0) }
     }
 }

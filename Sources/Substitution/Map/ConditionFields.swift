@@ -6,12 +6,23 @@ struct ConditionFields: Sendable {
     /// Keys with conditions on one host.
     private struct Host {
         /// What their URLs begin with, and the fields of each.
-        var beginnings: [(url: [UInt8], fields: [String])] = []
-        var all: [String] = []
-    }
+        private(set) var beginnings: [(url: [UInt8], fields: [String])] = []
+        private(set) var all: [String] = []
 
-    /// More keys of a host than these are not compared: then their fields count for all rules of the host.
-    private static let mostBeginnings = 64
+        /// More keys than these are not compared: then their fields count for all rules of the host.
+        private static let most = 64
+        var hasTooMany: Bool { beginnings.count > Host.most }
+
+        mutating func add(_ url: [UInt8], _ names: [String]) {
+            all.append(missing: names)
+            // Rules of one key follow each other.
+            if let last = beginnings.last, last.url == url {
+                beginnings[beginnings.count - 1].fields.append(missing: names)
+            } else if !hasTooMany {
+                beginnings.append((url, names))
+            }
+        }
+    }
 
     /// Those of all rules, each once.
     private(set) var all: [String] = []
@@ -24,6 +35,8 @@ struct ConditionFields: Sendable {
     private var exact: [UInt64: [String]] = [:]
 
     init(_ storage: MapStorage) {
+        // Most maps have none, and some have a million rules.
+        guard storage.summaries.contains(where: \.hasFieldConditions) else { return }
         // Rules with the same conditions share one list.
         var lists: [UInt32: [String]] = [:]
         for record in storage.records where storage.summaries[Int(record.options)].hasFieldConditions {
@@ -34,15 +47,8 @@ struct ConditionFields: Sendable {
                 anywhere.append(missing: names)
                 continue
             }
-            hosts[url.authority, default: Host()].all.append(missing: names)
+            hosts[url.authority, default: Host()].add(url.bytes, names)
             if record.kind == .exact { exact[url.hash] = exact[url.hash]?.adding(names) ?? names }
-            // Rules of one key follow each other.
-            if let last = hosts[url.authority]?.beginnings.last, last.url == url.bytes {
-                hosts[url.authority]?.beginnings.removeLast()
-                hosts[url.authority]?.beginnings.append((url.bytes, last.fields.adding(names)))
-            } else if hosts[url.authority]?.beginnings.count ?? 0 <= ConditionFields.mostBeginnings {
-                hosts[url.authority]?.beginnings.append((url.bytes, names))
-            }
         }
     }
 
@@ -52,7 +58,7 @@ struct ConditionFields: Sendable {
         guard let own = Beginning(record, storage) else { return all }
         if record.kind == .exact { return exact[own.hash] ?? [] }
         guard let host = hosts[own.authority] else { return anywhere }
-        guard host.beginnings.count <= ConditionFields.mostBeginnings else { return host.all.adding(anywhere) }
+        guard !host.hasTooMany else { return host.all.adding(anywhere) }
         var names: [String] = []
         for other in host.beginnings where other.url.starts(with: own.bytes) || own.bytes.starts(with: other.url) {
             names.append(missing: other.fields)

@@ -14,12 +14,13 @@ public final class SubstitutionMap: Sendable {
     /// Whether there are rules with conditions on fields, so that a URL and a method may not be all that a look-up's
     /// result depends on.
     public let dependsOnFields: Bool
+    /// Which fields those are, by the rules whose answers depend on them.
     let conditionFields: ConditionFields
 
     init(_ storage: MapStorage, warnings: [MapDiagnostic], fileSystem: MapFileSystem, limits: YAMLLimits) {
         self.storage = storage
-        dependsOnFields = storage.summaries.contains(where: \.hasFieldConditions)
         conditionFields = ConditionFields(storage)
+        dependsOnFields = !conditionFields.all.isEmpty
         self.warnings = warnings
         self.fileSystem = fileSystem
         self.limits = limits
